@@ -116,7 +116,8 @@ struct PlanBatch {
   std::span<const float> compute_ms;
   std::span<const std::int64_t> dim_sums;      ///< [plans, devices], of Exchanged::dims
   std::span<const Collectives> collectives{};  ///< [plans]; empty: not known, and not counted
-  /// [plans, devices], of Exchanged::work; empty: not known, and taken to be nothing.
+  /// [plans, devices], of Exchanged::work; empty: not known, and taken to be nothing, or of no
+  /// interest (counts_work()).
   std::span<const DeviceWork> work{};
 };
 
@@ -162,6 +163,8 @@ class PlanEvaluator {
   [[nodiscard]] virtual Exchanged exchanged(const ShardShape& shape) const {
     return {shape.dim, {}};
   }
+  /// Whether plans cost what their Exchanged::work says: searches keep no account of it otherwise.
+  [[nodiscard]] virtual bool counts_work() const { return false; }
   /// Milliseconds of a device that holds this shape alone.
   [[nodiscard]] virtual double shape_cost(ShapeId shape) const = 0;
 

@@ -29,7 +29,7 @@ LoadPlacer::LoadPlacer(const Problem& problem, const PlanEvaluator& evaluator,
       states_(static_cast<std::size_t>(problem.cluster.devices) * state_size_),
       compute_ms_(static_cast<std::size_t>(problem.cluster.devices)),
       dim_sums_(compute_ms_.size()),
-      work_(compute_ms_.size()),
+      work_(evaluator.counts_work() ? compute_ms_.size() : 0),
       compute_with_(compute_ms_.size()) {}
 
 bool LoadPlacer::goes_apart(const CatalogEntry& entry, std::int32_t place) const {
@@ -152,7 +152,7 @@ bool LoadPlacer::place_on_host(std::int32_t piece, EntryId id, double ms_per_dim
     const auto index = static_cast<std::size_t>(device);
     compute_ms_[index] = evaluator_.place(entry.shape, states_.data() + index * state_size_);
     dim_sums_[index] += entry.exchanged.dims;
-    work_[index] += entry.exchanged.work;
+    if (!work_.empty()) work_[index] += entry.exchanged.work;
     collectives_ += entry.exchanged.collectives;
     if (device > first) assignment_.push_back({id, device});
   }
@@ -236,7 +236,7 @@ bool LoadPlacer::place(std::span<const EntryId> pieces, const Dims& dims, std::i
     const auto index = static_cast<std::size_t>(device);
     compute_ms_[index] = evaluator_.place(entry.shape, states_.data() + index * state_size_);
     dim_sums_[index] += entry.exchanged.dims;
-    work_[index] += entry.exchanged.work;
+    if (!work_.empty()) work_[index] += entry.exchanged.work;
     collectives_ += entry.exchanged.collectives;
     assignment_[static_cast<std::size_t>(item.piece)] = {id, device};
     const double load =

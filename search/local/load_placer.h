@@ -41,6 +41,7 @@ class LoadPlacer {
   [[nodiscard]] const Assignment& assignment() const { return assignment_; }
   [[nodiscard]] std::span<const float> compute_ms() const { return compute_ms_; }
   [[nodiscard]] std::span<const std::int64_t> dim_sums() const { return dim_sums_; }
+  /// Nothing where the evaluator does not count it.
   [[nodiscard]] std::span<const DeviceWork> work() const { return work_; }
   [[nodiscard]] const Collectives& collectives() const { return collectives_; }
 
@@ -81,7 +82,7 @@ class LoadPlacer {
   Assignment assignment_;
   std::vector<float> compute_ms_;
   std::vector<std::int64_t> dim_sums_;
-  std::vector<DeviceWork> work_;
+  std::vector<DeviceWork> work_;  // or empty: not counted
   Collectives collectives_;
   std::vector<float> compute_with_;  // the piece in question, of each device
   // Of the table placed last, if its pieces have to be apart: these are alike, and so come one

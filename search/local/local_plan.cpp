@@ -10,6 +10,7 @@ LocalPlan::LocalPlan(const Problem& problem, const PlanEvaluator& evaluator,
                      const ShapeCatalog& catalog)
     : evaluator_(evaluator),
       catalog_(catalog),
+      adds_up_(evaluator.additive()),
       cleared_(evaluator.state_size()),
       zeros_(evaluator.state_size(), 0.0f) {
   evaluator.clear(cleared_.data());
@@ -21,7 +22,7 @@ LocalPlan::LocalPlan(const Problem& problem, const PlanEvaluator& evaluator,
   compute_ms_.resize(devices);
   is_stale_.resize(devices);
   dim_sums_.resize(devices);
-  work_.resize(devices);
+  if (evaluator.counts_work()) work_.resize(devices);
   bytes_.resize(devices);
 }
 
@@ -105,8 +106,8 @@ void LocalPlan::attach(std::int32_t piece, const Placed& to) {
   siblings.push_back(piece);
   note_split(entry.table);
   dim_sums_[device] += entry.exchanged.dims;
-  work_[device] += entry.exchanged.work;
-  collectives_ += entry.exchanged.collectives;
+  if (!work_.empty()) work_[device] += entry.exchanged.work;
+  if (!adds_up_) collectives_ += entry.exchanged.collectives;
   bytes_[device] += entry.bytes;
   has_changed(to.device);
 }
@@ -130,8 +131,8 @@ void LocalPlan::detach(std::int32_t piece) {
   siblings.pop_back();
   note_split(entry.table);
   dim_sums_[device] -= entry.exchanged.dims;
-  work_[device] -= entry.exchanged.work;
-  collectives_ -= entry.exchanged.collectives;
+  if (!work_.empty()) work_[device] -= entry.exchanged.work;
+  if (!adds_up_) collectives_ -= entry.exchanged.collectives;
   bytes_[device] -= entry.bytes;
   has_changed(leaving.device);
   leaving.device = kNoDevice;
@@ -161,7 +162,7 @@ void LocalPlan::exchange(std::int32_t one, std::int32_t other) {
   std::swap(sums_[a], sums_[b]);
   std::swap(compute_ms_[a], compute_ms_[b]);
   std::swap(dim_sums_[a], dim_sums_[b]);
-  std::swap(work_[a], work_[b]);
+  if (!work_.empty()) std::swap(work_[a], work_[b]);
   std::swap(bytes_[a], bytes_[b]);
   for (const std::int32_t piece : on_device_[a]) {
     pieces_[static_cast<std::size_t>(piece)].device = one;

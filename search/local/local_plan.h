@@ -66,6 +66,7 @@ class LocalPlan {
     return compute_ms_;
   }
   [[nodiscard]] std::span<const std::int64_t> dim_sums() const { return dim_sums_; }
+  /// Nothing where the evaluator does not count it.
   [[nodiscard]] std::span<const DeviceWork> work() const { return work_; }
   [[nodiscard]] const Collectives& collectives() const { return collectives_; }
   [[nodiscard]] std::span<const std::int64_t> bytes() const { return bytes_; }
@@ -124,6 +125,7 @@ class LocalPlan {
 
   const PlanEvaluator& evaluator_;
   const ShapeCatalog& catalog_;
+  const bool adds_up_;  // then PlanEvaluator::exchanged() is of no interest
   AlignedVector<float> cleared_;
   AlignedVector<float> zeros_;
 
@@ -139,7 +141,7 @@ class LocalPlan {
   mutable std::vector<std::int32_t> stale_;  // devices whose compute_ms_ is of before, each once
   mutable std::vector<char> is_stale_;       // of each device
   std::vector<std::int64_t> dim_sums_;
-  std::vector<DeviceWork> work_;
+  std::vector<DeviceWork> work_;  // or empty: not counted
   Collectives collectives_;
   std::vector<std::int64_t> bytes_;
 };
