@@ -58,9 +58,9 @@ bool PieceTrials::place_by_load(const Pieces& pieces) {
 
 bool PieceTrials::place(const Pieces& pieces) {
   if (!place_by_load(pieces)) return false;
-  const double cost = coster_.cost(placer_);
-  if (placed_++ > 0 && !(cost < cost_)) return true;
-  cost_ = cost;
+  last_cost_ = coster_.cost(placer_);
+  if (placed_++ > 0 && !(last_cost_ < cost_)) return true;
+  cost_ = last_cost_;
   pieces_ = pieces;
   assignment_ = placer_.assignment();
   return true;

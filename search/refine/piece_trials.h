@@ -43,6 +43,7 @@ class PieceTrials {
   [[nodiscard]] const Assignment& assignment() const { return assignment_; }
   [[nodiscard]] double cost() const { return cost_; }
   // Of the last plan.
+  [[nodiscard]] double last_cost() const { return last_cost_; }
   [[nodiscard]] const LoadPlacer& placer() const { return placer_; }
   [[nodiscard]] const PlanCoster& coster() const { return coster_; }
 
@@ -63,6 +64,7 @@ class PieceTrials {
   Pieces pieces_;
   Assignment assignment_;
   double cost_ = 0;
+  double last_cost_ = 0;
 };
 
 }  // namespace neuroshard::search

@@ -54,6 +54,22 @@ constexpr double kRelayoutSeconds = 4e-3;
 constexpr double kResize = 0.1;  // of the moves
 constexpr double kUneven = 0.5;  // of the splits
 
+// Walks over divisions have so many steps a table at least, .. 166 tasks of 8 to 150 generated
+// tables on 4 to 32 devices, 30,000 and 100,000 candidates, h200_sim: with 4 or 8 steps plans are
+// 0.10 and 0.14 % costlier in the mean; with 0.25 0.02 %, and some by 4 to 12 %.
+constexpr double kStepsPerTable = 2;
+// .. and no more tables than so many a device: of more, moves alone find out how to divide them.
+// (golden_costs_bench, 160 tasks each: with any number networks_8 is 0.25 % costlier,
+// networks_8_equal_columns 0.17, networks_4 0.05. 12 tasks of 70 and 100 tables on 16 devices,
+// 300,000 candidates by h200_sim, are 0.8 % cheaper than without such walks.)
+constexpr std::int32_t kDividedPerDevice = 7;
+constexpr double kCandidatesPerSecond = 1e6;  // at least, where time alone counts
+
+// Of the best plan's cost, what a rival from walks over divisions may cost. 100,000 candidates,
+// h200_sim: without a limit 35 tasks of 50 to 150 tables on 4 and 8 devices are 0.5 % costlier,
+// without any such rival 24 of 8 to 40 on 16 devices 0.3 %.
+constexpr double kLittleMore = 1.005;
+
 bool begins_with_relayout(const WalkBudget::Share& share) {
   return share.candidates > 0 ? share.candidates >= kRelayoutWalkLength
                               : share.seconds >= kRelayoutSeconds;
@@ -85,7 +101,8 @@ Refinement::Walkers& Refinement::walkers(int worker) {
   std::unique_ptr<Walkers>& own = walkers_[static_cast<std::size_t>(worker)];
   if (!own) {
     own.reset(new Walkers{LocalWalk(problem_, evaluator_, catalog_),
-                          RelayoutWalk(problem_, evaluator_, catalog_)});
+                          RelayoutWalk(problem_, evaluator_, catalog_),
+                          DivisionWalk(problem_, evaluator_, catalog_)});
   }
   return *own;
 }
@@ -111,8 +128,14 @@ Assignment Refinement::far_from_best(Rng& rng) const {
 /// What that walk goes on from: the coolest walk from the best plan, the next ones from rivals.
 Refinement::Lineage& Refinement::lineage_of(int generation, std::int64_t index) {
   const std::int64_t rival = index % kWalks - 1;
-  if (generation >= kRivalGenerations || rival < 0 || rival >= std::ssize(rivals_)) return best_;
+  if (generation >= kRivalGenerations || rival < 0 || rival > std::ssize(rivals_)) return best_;
+  if (rival == std::ssize(rivals_)) return divided_ ? *divided_ : best_;
   return rivals_[static_cast<std::size_t>(rival)];
+}
+
+/// Of a walk of those that are next.
+Rng Refinement::rng_of(std::int64_t index) const {
+  return Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index));
 }
 
 /// Walks differ in their random numbers, their temperature, and what their steps are.
@@ -128,7 +151,7 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
     options.mix.resize = kResize;
     options.mix.uneven = kUneven;
   }
-  Rng rng = Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index));
+  Rng rng = rng_of(index);
   const bool relayouts_or_far = index % kWalks == kRelayoutWalk && few_tables() &&
                                 (generation % 2 == 1 || !begins_with_relayout(share));
   const bool begins_far = relayouts_or_far && !begins_with_relayout(share) && generation % 2 == 0 &&
@@ -159,24 +182,61 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
   return walker(worker).run(from.pieces, options, response_, rng, progress);
 }
 
-void Refinement::run_generation(int generation, const WalkBudget::Share& share) {
+std::vector<WalkResult> Refinement::run_walks(const IndexedWalk& walk) {
   std::vector<WalkResult> results(static_cast<std::size_t>(walks_));
   for_each_index(options_.pool, walks_, [&](std::int64_t index, int worker) {
-    results[static_cast<std::size_t>(index)] = walk(generation, index, worker, share);
+    results[static_cast<std::size_t>(index)] = walk(index, worker);
   });
   next_walk_ += results.size();
+  for (const WalkResult& result : results) {
+    budget_.add(result.candidates);
+    if (options_.plans == nullptr || result.best.empty()) continue;
+    options_.plans->offer(
+        plan_of(result.best, problem_.workload, catalog_, problem_.cluster.devices), result.cost);
+  }
+  return results;
+}
+
+void Refinement::run_generation(int generation, const WalkBudget::Share& share) {
+  std::vector<WalkResult> results = run_walks(
+      [&](std::int64_t index, int worker) { return walk(generation, index, worker, share); });
   for (std::int64_t index = 0; index < walks_; ++index) {
     WalkResult& result = results[static_cast<std::size_t>(index)];
-    budget_.add(result.candidates);
-    if (options_.plans != nullptr) {
-      options_.plans->offer(
-          plan_of(result.best, problem_.workload, catalog_, problem_.cluster.devices), result.cost);
-    }
     Lineage& own = lineage_of(generation, index);
     if (result.cost >= own.cost) continue;
     own = {std::move(result.best), result.cost};
     if (own.cost < best_.cost) std::swap(own, best_);
   }
+}
+
+bool Refinement::divisions_pay(const WalkBudget::Share& share) const {
+  if (catalog_.tables() / evaluator_.devices() >= kDividedPerDevice) return false;
+  const double candidates = share.candidates > 0 ? static_cast<double>(share.candidates)
+                                                 : share.seconds * kCandidatesPerSecond;
+  const auto step = static_cast<double>(DivisionWalk::candidates_of_step(best_.pieces.size()));
+  return candidates >= kStepsPerTable * step * catalog_.tables();
+}
+
+/// What they find is what some of the next walks go on from, if it costs little more than the best
+/// plan.
+void Refinement::walk_over_divisions() {
+  const WalkBudget::Share share =
+      budget_.share(kDivisionGenerations + kGenerations, kDivisionGenerations);
+  if (!divisions_pay(share)) return;
+  std::vector<WalkResult> results = run_walks([&](std::int64_t index, int worker) {
+    const WalkBudget::Clock::time_point began = WalkBudget::Clock::now();
+    return walkers(worker).divisions.run(best_.pieces, budget_.most_of(share, index), response_,
+                                         rng_of(index), [&](std::int64_t candidates) {
+                                           return budget_.done(share, began, candidates,
+                                                               worker == 0);
+                                         });
+  });
+  const auto least =
+      std::min_element(results.begin(), results.end(),
+                       [](const WalkResult& a, const WalkResult& b) { return a.cost < b.cost; });
+  if (!(least->cost < kLittleMore * best_.cost)) return;
+  divided_ = {std::move(least->best), least->cost};
+  if (divided_->cost < best_.cost) std::swap(*divided_, best_);
 }
 
 /// The response is probed anew, as the best plan may have become quite another one. (100,000
@@ -185,6 +245,7 @@ void Refinement::run_generation(int generation, const WalkBudget::Share& share) 
 /// generation, networks_16 is 0.35 % costlier.)
 void Refinement::run_cycle() {
   response_ = walker(0).probe(best_.pieces);
+  walk_over_divisions();
   for (int left = kGenerations; left > 0 && !budget_.over() && !proven(); --left) {
     if (budget_.plans() > 0 && (budget_.used_up() || budget_.too_late())) return;
     run_generation(kGenerations - left, budget_.share(left));

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "search/local/relayout_walk.h"
 #include "search/local/shape_catalog.h"
 #include "search/problem.h"
+#include "search/refine/division_walk.h"
 #include "search/refine/walk_budget.h"
 
 namespace neuroshard::search {
@@ -50,12 +52,18 @@ class Refinement {
   struct Walkers {
     LocalWalk walk;
     RelayoutWalk relayouts;
+    DivisionWalk divisions;
   };
+  using IndexedWalk = std::function<WalkResult(std::int64_t index, int worker)>;
   LocalWalk& walker(int worker) { return walkers(worker).walk; }
   Walkers& walkers(int worker);
   void join_best();
   [[nodiscard]] Lineage& lineage_of(int generation, std::int64_t index);
+  [[nodiscard]] Rng rng_of(std::int64_t index) const;
+  std::vector<WalkResult> run_walks(const IndexedWalk& walk);
   void run_cycle();
+  [[nodiscard]] bool divisions_pay(const WalkBudget::Share& share) const;
+  void walk_over_divisions();
   void run_generation(int generation, const WalkBudget::Share& share);
   WalkResult walk(int generation, std::int64_t index, int worker, const WalkBudget::Share& share);
 
@@ -71,6 +79,7 @@ class Refinement {
   std::uint64_t next_walk_ = 0;  // number of its stream of random numbers
   Lineage best_;
   std::vector<Lineage> rivals_;
+  std::optional<Lineage> divided_;  // another one: what walks over divisions have found
   std::optional<double> bound_;
   bool stopped_early_ = false;
 };

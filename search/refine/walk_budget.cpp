@@ -68,17 +68,18 @@ void WalkBudget::begin_cycle(std::int64_t budget, double end) {
   cycle_end_ = end;
 }
 
-WalkBudget::Share WalkBudget::share(int left) const {
+WalkBudget::Share WalkBudget::share(int left, int generations) const {
   Share share;
   if (budget_ > 0) {
     // What walks looked at beyond their shares is taken from the next ones.
-    share.candidates = std::max<std::int64_t>(
-        1, std::max<std::int64_t>(0, budget_ - candidates_) / (std::int64_t{left} * walks_));
+    share.candidates =
+        std::max<std::int64_t>(1, generations * std::max<std::int64_t>(0, budget_ - candidates_) /
+                                      (std::int64_t{left} * walks_));
   }
   if (timed()) {
     const int in_turn = (walks_ + threads_ - 1) / threads_;
     const double time = std::max(0.0, cycle_end_ - now());
-    share.seconds = std::max(1e-6, time / (left * in_turn));
+    share.seconds = std::max(1e-6, generations * time / (left * in_turn));
   }
   return share;
 }

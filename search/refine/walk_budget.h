@@ -56,8 +56,9 @@ class WalkBudget {
   /// Whether walks have taken so long that the budget cannot be used up within the time.
   [[nodiscard]] bool too_late() const { return too_late_; }
 
-  /// Of a walk, while `left` generations of the cycle are left.
-  [[nodiscard]] Share share(int left) const;
+  /// Of a walk, while `left` generations of the cycle are left, that goes on for `generations` of
+  /// them.
+  [[nodiscard]] Share share(int left, int generations = 1) const;
   /// What walk `index` of a generation may look at: its share, and less where the budget ends;
   /// kNoBudget where there is none.
   [[nodiscard]] std::int64_t most_of(const Share& share, std::int64_t index) const;

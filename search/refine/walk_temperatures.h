@@ -22,6 +22,11 @@ inline constexpr int kWalks = 4;  // of a generation, at least
 // cheaper, in 4 0.7, 0.6, 0.4 and 1.4; with three rivals the same.)
 inline constexpr int kRivalGenerations = 4;
 
+/// So many generations' budget goes to walks over divisions before the first. (144 tasks of 8 to 40
+/// generated tables on 4 to 32 devices, 100,000 candidates, h200_sim: with 1 or 4 plans are 0.15
+/// and 0.06 % costlier in the mean; 96 of them, 600,000 candidates: with 3 0.03 % cheaper.)
+inline constexpr int kDivisionGenerations = 2;
+
 inline constexpr int kSoftGenerations = kGenerations / 2;  // first ones, see soften()
 
 /// Of walk `index`: those of a generation differ in their temperature.

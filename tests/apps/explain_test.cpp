@@ -31,7 +31,7 @@ std::string example_plan(const TemporaryFolder& folder, const std::string& algor
   const std::string plan = folder.file(algorithm + ".json");
   const Outcome made =
       run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB",
-                   "--algorithm", algorithm, "--evaluations", "20000", "--row-splits", "even",
+                   "--algorithm", algorithm, "--evaluations", "100000", "--row-splits", "even",
                    "--data-parallel", data_parallel, "--output", plan});
   BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
   return plan;
