@@ -37,7 +37,7 @@ void KernelWalk::step() {
     swap(shard);
   }
   if (next_.devices == now_.devices && next_.kernels == now_.kernels) return;
-  Settled settled = settle(costs_, shapes_, next_);
+  Settled settled = settle(costs_, shapes_, next_, settled_.cost_ms());
   if (settled.cost_ms() > settled_.cost_ms() || !within_memory(settled)) return;
   std::swap(now_, next_);
   settled_ = std::move(settled);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "engine/core/shard_bytes.h"
 
@@ -30,13 +31,15 @@ class Settling {
     settled_ = {arrangement.kernels, std::vector<double>(devices),
                 std::vector<std::int64_t>(devices, costs.cluster().memory_bytes)};
     needed_.resize(devices);
+    better_.resize(devices);
+    listed_.resize(devices);
     per_step_.resize(devices);
     find_shards_of_tables();
     place();
     find_offloaded_on_devices();
   }
 
-  Settled run() {
+  Settled run(double most_ms) {
     std::vector<bool> done(settled_.ms.size());
     std::vector<int> taken(done.size());
     while (true) {
@@ -45,6 +48,7 @@ class Settling {
       const std::size_t dearest = dearest_of(done);
       if (dearest == done.size()) return std::move(settled_);
       done[dearest] = !improve(dearest) || ++taken[dearest] == kMostTaken;
+      if (done[dearest] && settled_.ms[dearest] > most_ms) return std::move(settled_);
     }
   }
 
@@ -55,9 +59,13 @@ class Settling {
     std::size_t end = 0;
   };
   struct Better {
+    double more_ms = 0;
     std::size_t table = 0;
     TableKernel kernel;
   };
+  static bool saves_less(const Better& a, const Better& b) {
+    return std::pair(a.more_ms, a.table) > std::pair(b.more_ms, b.table);
+  }
 
   void find_shards_of_tables() {
     ranges_.resize(settled_.kernels.size());
@@ -175,6 +183,8 @@ class Settling {
       const std::int64_t bytes = costs_.shard_bytes(shapes_[k], better.kernel);
       const double ms = costs_.shard_ms(shapes_[k], better.kernel);
       settled_.left[device_of(k)] -= bytes - bytes_[k];
+      // More may fit by now, also on devices that share a table with that one.
+      if (bytes < bytes_[k]) std::fill(listed_.begin(), listed_.end(), false);
       settled_.ms[device_of(k)] += ms - ms_[k];
       bytes_[k] = bytes;
       ms_[k] = ms;
@@ -182,24 +192,48 @@ class Settling {
     settled_.kernels[better.table] = better.kernel;
   }
 
-  /// Takes what saves the device most; false where nothing does.
-  bool improve(std::size_t device) {
-    double least = 0;
-    Better best;
-    for (std::size_t k = first_on_[device]; k < first_on_[device + 1]; ++k) {
-      const std::size_t table = tables_on_[k];
-      const bool again = k > first_on_[device] && tables_on_[k - 1] == table;
-      if (again || !settled_.kernels[table].offloaded()) continue;
-      for (const ComputeKernel kind : all_compute_kernels()) {
-        const std::optional<TableKernel> kernel = fitting(table, kind);
-        const double more = kernel ? more_ms(table, device, *kernel) : 0;
-        if (more >= least) continue;
-        least = more;
-        best = {table, *kernel};
-      }
+  /// The kernel of the table that saves the device most now, if any does.
+  Better best_of(std::size_t table, std::size_t device) {
+    Better best{0, table, {}};
+    for (const ComputeKernel kind : all_compute_kernels()) {
+      const std::optional<TableKernel> kernel = fitting(table, kind);
+      const double more = kernel ? more_ms(table, device, *kernel) : 0;
+      if (more < best.more_ms) best = {more, table, *kernel};
     }
-    if (least < 0) take(best);
-    return least < 0;
+    return best;
+  }
+
+  /// Of all tables in host memory that the device has shards of.
+  void list_better(std::size_t device) {
+    std::vector<Better>& better = better_[device];
+    better.clear();
+    for (std::size_t k = first_on_[device]; k < first_on_[device + 1]; ++k) {
+      if (k > first_on_[device] && tables_on_[k - 1] == tables_on_[k]) continue;
+      const Better best = best_of(tables_on_[k], device);
+      if (best.more_ms < 0) better.push_back(best);
+    }
+    std::make_heap(better.begin(), better.end(), saves_less);
+    listed_[device] = true;
+  }
+
+  /// Takes what saves the device most; false where nothing does. While memory is only taken, what
+  /// tables saved when they were looked at last is the most that they save now.
+  bool improve(std::size_t device) {
+    std::vector<Better>& better = better_[device];
+    if (!listed_[device]) list_better(device);
+    while (!better.empty()) {
+      std::pop_heap(better.begin(), better.end(), saves_less);
+      const Better best = best_of(better.back().table, device);
+      better.pop_back();
+      if (best.more_ms >= 0) continue;
+      if (better.empty() || !saves_less(best, better.front())) {
+        take(best);
+        return true;
+      }
+      better.push_back(best);
+      std::push_heap(better.begin(), better.end(), saves_less);
+    }
+    return false;
   }
 
   [[nodiscard]] std::size_t dearest_of(const std::vector<bool>& done) const {
@@ -220,8 +254,10 @@ class Settling {
   std::vector<Range> ranges_;        ///< by table
   std::vector<std::size_t> first_on_;
   std::vector<std::size_t> tables_on_;
-  std::vector<std::int64_t> needed_;  ///< by device
-  std::vector<double> per_step_;      ///< bytes, by device
+  std::vector<std::vector<Better>> better_;  ///< heaps, by device
+  std::vector<bool> listed_;                 ///< whether they are, by device
+  std::vector<std::int64_t> needed_;         ///< by device
+  std::vector<double> per_step_;             ///< bytes, by device
 };
 
 }  // namespace
@@ -240,8 +276,8 @@ std::size_t Settled::dearest() const {
 }
 
 Settled settle(const KernelCosts& costs, std::span<const ShardShape> shapes,
-               const Arrangement& arrangement) {
-  return Settling(costs, shapes, arrangement).run();
+               const Arrangement& arrangement, double most_ms) {
+  return Settling(costs, shapes, arrangement).run(most_ms);
 }
 
 void settle_kernels(const KernelCosts& costs, Plan& plan) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -31,9 +32,11 @@ struct Settled {
 /// Gives tables in host memory cheaper kernels, caches as large as fit among them, where all
 /// devices that hold them have memory left: on the dearest device first, where the most is saved.
 /// No device gets dearer, nor beyond its memory. `shapes`: of the shards, ordered by table; shards
-/// on kEveryDevice are fused.
+/// on kEveryDevice are fused. Given up, with a cost above `most_ms`, once a device that has nothing
+/// left to gain is dearer than that.
 Settled settle(const KernelCosts& costs, std::span<const ShardShape> shapes,
-               const Arrangement& arrangement);
+               const Arrangement& arrangement,
+               double most_ms = std::numeric_limits<double>::infinity());
 
 /// The same of a plan, whose shards get the kernels that they have then.
 void settle_kernels(const KernelCosts& costs, Plan& plan);
