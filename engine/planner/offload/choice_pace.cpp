@@ -13,13 +13,15 @@ namespace {
 constexpr int kMostWorse = 12;   // tries in a row that are no better, of few tables
 constexpr int kNeighbours = 60;  // that are tried in any case, of few tables
 constexpr std::size_t kFewTables = 100;
-constexpr int kWalkSteps = 2000;                // of a walk, in any case, of few tables
+constexpr int kWalkSteps = 2000;                // of a walk without limits, of few tables
 constexpr std::int64_t kTryEvaluations = 2000;  // of refine: some milliseconds
-constexpr std::int64_t kStepEvaluations = 500;  // of refine, that take about as long
 constexpr std::int64_t kNeighboursShare = 4;    // they get one in so many evaluations, or seconds
 constexpr double kMostOfTime = 0.5;             // and of the evaluations, for all tries
-constexpr double kTellSeconds = 0.1;            // between two reports of progress
-constexpr double kMostOfTry = 0.1;              // of the time
+// Of the evaluations that are left, for the algorithm before a walk, whose steps take far longer:
+// 40 generated sets, 30,000 evaluations, with a half 0.2 % cheaper plans after thrice as long.
+constexpr double kBeforeWalk = 0.9;
+constexpr double kTellSeconds = 0.1;  // between two reports of progress
+constexpr double kMostOfTry = 0.1;    // of the time
 
 }  // namespace
 
@@ -66,7 +68,7 @@ search::SearchOptions ChoicePace::of_try(bool patient) const {
 
 search::SearchOptions ChoicePace::of_rest(bool walk_follows) const {
   search::SearchOptions own = options_;
-  own.evaluations = evaluations_.share_of_rest(walk_follows ? 0.5 : 1);
+  own.evaluations = evaluations_.share_of_rest(walk_follows ? kBeforeWalk : 1);
   if (own.time_limit_s > 0) {
     const double left = own.time_limit_s - passed();
     own.time_limit_s = std::max(kLeastSeconds, walk_follows ? left / 2 : left);
@@ -112,9 +114,7 @@ std::int64_t ChoicePace::neighbours_for_evaluations() const {
 }
 
 std::int64_t ChoicePace::steps_for_evaluations() const {
-  const std::int64_t steps = std::max<std::int64_t>(fewer_for_many_tables(kWalkSteps),
-                                                    options_.evaluations / kStepEvaluations);
-  return evaluations_.limited() ? std::min(steps, evaluations_.share_of_rest(1)) : steps;
+  return evaluations_.limited() ? evaluations_.share_of_rest(1) : fewer_for_many_tables(kWalkSteps);
 }
 
 int ChoicePace::fewer_for_many_tables(int few_tables) const {

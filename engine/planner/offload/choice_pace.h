@@ -12,8 +12,9 @@ namespace neuroshard {
 
 /// How long choices of kernels are tried, and with how much of a search each, before an algorithm
 /// is run on the best, and how long a walk goes on from there: tries have half of a time limit or
-/// of the evaluations at most, both others half of what is left. Where evaluations are given, not
-/// by the clock but for that, so that the same are tried on every machine. Begins when it is made.
+/// of the evaluations at most. Of what is left, the algorithm has half of the time or most of the
+/// evaluations, the walk the others. Where evaluations are given, not by the clock but for that, so
+/// that the same are tried on every machine. Begins when it is made.
 class ChoicePace {
  public:
   /// `options` must outlive it; `usual_limit`: whether the algorithm has one where they give none.
@@ -45,7 +46,7 @@ class ChoicePace {
   /// Of a try: some milliseconds of `refine`, and of a time limit, unless `patient`, a share only,
   /// since thousands of tables that nearly fill the devices take it seconds to pack.
   [[nodiscard]] search::SearchOptions of_try(bool patient = false) const;
-  /// Of the algorithm on the best choice, with half of the time that is left where a walk follows.
+  /// Of the algorithm on the best choice, not with all that is left where a walk follows.
   [[nodiscard]] search::SearchOptions of_rest(bool walk_follows) const;
 
   /// How far a walk that began at `began`, passed() then, is after so many steps: done at 1.
