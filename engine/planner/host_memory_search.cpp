@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "engine/core/elapsed.h"
 #include "engine/core/offload.h"
@@ -36,36 +37,25 @@ class HostMemorySearch {
  public:
   HostMemorySearch(const HostMemoryProblem& problem, const search::Algorithm& algorithm,
                    const search::SearchOptions& options)
-      : problem_(problem),
-        algorithm_(algorithm),
-        given_(options),
-        evaluations_(options.evaluations) {
+      : problem_(problem), algorithm_(algorithm), given_(options), evaluations_(0) {
     refines_ = algorithm.name == default_algorithm();
     if (refines_) given_ = search::with_usual_limit(given_);
     all_fused_ = all_may_be_fused(problem.problem.workload);
+    both_ = !all_fused_ || (refines_ && (tight() || needs_rows()));
   }
 
   Result<search::SearchResult> run() {
-    const bool both = !all_fused_ || (refines_ && (tight() || needs_rows()));
-    search::SearchOptions own = both ? half_of(given_) : given_;
-    own.advise = own.bound_within_memory = false;
-    Result<search::SearchResult> fused =
-        search_on_devices(problem_.problem, problem_.evaluator, algorithm_, own);
-    // A bound of tables on the devices holds for all plans where no other kernel is faster.
-    const bool bounds_all = capabilities(problem_.models).fused_is_fastest;
-    if (fused.ok() && !bounds_all) fused->lower_bound.reset();
-    if (fused.ok() && !both) return fused;
-    if (!fused.ok() && !may_go_on(fused.status())) return fused;
-    NEUROSHARD_RETURN_IF_ERROR(check_pieces());
-    NEUROSHARD_RETURN_IF_ERROR(check_offloaded_bytes(problem_.problem.workload));
-    found_on_devices_ = fused.ok();
-    stopped_early_ = fused.status().code() == StatusCode::kCancelled;
-    if (fused.ok()) consider(*std::move(fused));
-    NEUROSHARD_RETURN_IF_ERROR(ask_baselines());
-    Result<search::SearchResult> offloaded = offload(algorithm_, rest());
-    NEUROSHARD_RETURN_IF_ERROR(consider_if_any(std::move(offloaded)));
-    if (!best_) return blames_devices(fused.status()) ? fused.status() : last_refusal_;
-    best_->evaluations = evaluations_.spent();
+    Status refusal;
+    const std::int64_t all = given_.evaluations;
+    for (const std::int64_t end : refines_&& both_ ? ends_of_cycles(all) : std::vector{all}) {
+      if (best_ && out_of_time()) break;
+      begin_cycle(end);
+      refusal = run_cycle();
+      spent_ += evaluations_.spent();
+      if (!refusal.ok() && !there_is_none(refusal)) return refusal;
+    }
+    if (!best_) return refusal;
+    best_->evaluations = spent_;
     best_->stopped_early = stopped_early_;
     // Those of either search know nothing of plans with some such tables here and others there.
     if (!all_fused_) best_->lower_bound.reset();
@@ -73,6 +63,47 @@ class HostMemorySearch {
   }
 
  private:
+  void begin_cycle(std::int64_t end) {
+    start_ = std::chrono::steady_clock::now();
+    cycle_ = given_;
+    cycle_.evaluations = end - spent_;
+    if (given_.time_limit_s > 0) cycle_.time_limit_s = std::max(kLeastSeconds, seconds_left());
+    evaluations_ = Evaluations(cycle_.evaluations);
+  }
+
+  [[nodiscard]] double seconds_left() const { return given_.time_limit_s - seconds_since(began_); }
+
+  /// Or stopped by the caller.
+  bool out_of_time() {
+    const bool out =
+        asked_to_stop(given_.cancel) || (given_.time_limit_s > 0 && seconds_left() <= 0);
+    stopped_early_ |= out;
+    return out;
+  }
+
+  /// On the devices, then with tables in host memory, if they may be there.
+  Status run_cycle() {
+    search::SearchOptions own = both_ ? half_of(cycle_) : cycle_;
+    own.advise = own.bound_within_memory = false;
+    Result<search::SearchResult> fused =
+        search_on_devices(problem_.problem, problem_.evaluator, algorithm_, own);
+    if (!fused.ok() && !may_go_on(fused.status())) return fused.status();
+    found_on_devices_ = fused.ok();
+    stopped_early_ |= fused.status().code() == StatusCode::kCancelled;
+    if (fused.ok()) {
+      // A bound of tables on the devices holds for all plans where no other kernel is faster.
+      if (!capabilities(problem_.models).fused_is_fastest) fused->lower_bound.reset();
+      consider(*std::move(fused));
+      if (!both_) return {};
+    }
+    NEUROSHARD_RETURN_IF_ERROR(check_pieces());
+    NEUROSHARD_RETURN_IF_ERROR(check_offloaded_bytes(problem_.problem.workload));
+    NEUROSHARD_RETURN_IF_ERROR(ask_baselines());
+    NEUROSHARD_RETURN_IF_ERROR(consider_if_any(offload(algorithm_, rest())));
+    if (best_) return {};
+    return blames_devices(fused.status()) ? fused.status() : last_refusal_;
+  }
+
   /// A table that cannot be divided as it has to be cannot be in the memory of hosts, either.
   [[nodiscard]] Status check_pieces() const {
     if (!algorithm_.splits_columns) return search::check_whole_tables(problem_.problem);
@@ -154,8 +185,8 @@ class HostMemorySearch {
       search::SearchOptions own = rest();
       own.progress = nullptr;
       own.evaluations = evaluations_.share_of_rest(kBaselineShare);
-      if (given_.time_limit_s > 0) {
-        own.time_limit_s = kBaselineShare * given_.time_limit_s - seconds_since(start);
+      if (cycle_.time_limit_s > 0) {
+        own.time_limit_s = kBaselineShare * cycle_.time_limit_s - seconds_since(start);
         if (own.time_limit_s < kLeastSeconds) break;
       }
       NEUROSHARD_RETURN_IF_ERROR(consider_if_any(offload(algorithm, own)));
@@ -167,9 +198,9 @@ class HostMemorySearch {
   /// What a search on the devices has left: where it found that there is no plan, half of the time
   /// at least, as it may have taken more than its share.
   [[nodiscard]] search::SearchOptions rest() const {
-    search::SearchOptions own = given_;
+    search::SearchOptions own = cycle_;
     own.evaluations = evaluations_.share_of_rest(1);
-    const double limit = given_.time_limit_s;
+    const double limit = cycle_.time_limit_s;
     const double least = found_on_devices_ ? kLeastSeconds : limit / 2;
     if (limit > 0) own.time_limit_s = std::max(least, limit - seconds_since(start_));
     return own;
@@ -180,12 +211,16 @@ class HostMemorySearch {
   search::SearchOptions given_;
   bool refines_ = false;
   bool all_fused_ = true;
+  bool both_ = false;  ///< tables are planned for in both memories, whatever fits the devices
   bool found_on_devices_ = false;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point start_;  ///< of the cycle
+  search::SearchOptions cycle_;                  ///< what is given for it
   std::optional<search::SearchResult> best_;
   double cost_ = 0;
   Status last_refusal_;
-  Evaluations evaluations_;
+  Evaluations evaluations_;  ///< of the cycle
+  std::int64_t spent_ = 0;   ///< before it
   bool stopped_early_ = false;
 };
 

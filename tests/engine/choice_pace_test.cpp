@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(tries_have_half_of_the_evaluations_and_the_run_most_of_the_
   BOOST_TEST(!pace.out_of_evaluations());
   pace.spend(60'000);
   BOOST_TEST(pace.out_of_evaluations());
-  BOOST_TEST(pace.of_rest(true).evaluations == 36'000);
+  BOOST_TEST(pace.of_rest(true).evaluations == 33'334);
   BOOST_TEST(pace.of_rest(false).evaluations == 40'000);
   pace.spend(39'990);
   BOOST_TEST(pace.of_try().evaluations == 10);

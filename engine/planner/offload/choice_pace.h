@@ -64,6 +64,8 @@ class ChoicePace {
   [[nodiscard]] int fewer_for_many_tables(int few_tables) const;
   [[nodiscard]] std::int64_t neighbours_for_evaluations() const;
   [[nodiscard]] std::int64_t steps_for_evaluations() const;
+  /// Of so many evaluations, that a walk is left.
+  [[nodiscard]] std::int64_t least_steps(std::int64_t left) const;
   void tell(std::string_view unit, std::int64_t done, std::int64_t all);
 
   const search::SearchOptions& options_;
