@@ -58,7 +58,7 @@ class HostMemorySearch {
     best_->evaluations = spent_;
     best_->stopped_early = stopped_early_;
     // Those of either search know nothing of plans with some such tables here and others there.
-    if (!all_fused_) best_->lower_bound.reset();
+    best_->lower_bound = all_fused_ ? bound_ : std::nullopt;
     return *std::move(best_);
   }
 
@@ -144,6 +144,7 @@ class HostMemorySearch {
     const double cost = problem_.evaluator.evaluate(found.plan).cost_ms;
     evaluations_.spend(found.evaluations);
     stopped_early_ |= found.stopped_early;
+    bound_ = std::max(bound_, found.lower_bound);
     if (best_ && cost >= cost_) return;
     cost_ = cost;
     best_ = std::move(found);
@@ -217,6 +218,7 @@ class HostMemorySearch {
   std::chrono::steady_clock::time_point start_;  ///< of the cycle
   search::SearchOptions cycle_;                  ///< what is given for it
   std::optional<search::SearchResult> best_;
+  std::optional<double> bound_;  ///< the highest, of all plans
   double cost_ = 0;
   Status last_refusal_;
   Evaluations evaluations_;  ///< of the cycle
