@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
+#include <cstdlib>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
@@ -11,8 +14,10 @@
 #include "engine/core/shard_bytes.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/planner.h"
+#include "engine/planner/search_budget.h"
 #include "io/plans/plan_tables.h"
 #include "search/equal_columns.h"
+#include "tests/support/offload_example.h"
 #include "tests/support/sanitized.h"
 
 namespace neuroshard {
@@ -210,6 +215,41 @@ BOOST_AUTO_TEST_CASE(a_search_that_was_cancelled_says_so) {
     check_plan(workload, *found, cluster.memory_bytes, cluster.host_memory_bytes);
     BOOST_TEST(found->stopped_early, after);
   }
+}
+
+BOOST_AUTO_TEST_CASE(all_evaluations_are_spent_and_more_of_them_are_never_worse) {
+  const auto models = load_cost_models("torchrec");
+  constexpr std::int64_t kMost = test::unless_sanitized(30'000, 3000);
+  int cheaper = 0;
+  for (int seed = 1; seed <= test::unless_sanitized(4, 2); ++seed) {
+    const Workload workload = test::large_tables(8 * seed, seed);
+    const std::int64_t bytes = workload_bytes(workload);
+    const Cluster cluster{8, bytes * (1 + seed % 3) / 32, 2 * bytes};
+    double before = std::numeric_limits<double>::infinity();
+    for (std::int64_t budget = 300; budget <= kMost; budget *= 10) {
+      PlanOptions options;
+      options.evaluations = budget;
+      const auto found = make_plan(workload, cluster, models->models, options);
+      BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+      BOOST_TEST(found->cost.cost_ms <= before, seed << ": " << budget);
+      BOOST_TEST(std::abs(found->evaluations - budget) <= budget / 100 + 100, seed);
+      cheaper += found->cost.cost_ms < before && budget > 300 ? 1 : 0;
+      before = found->cost.cost_ms;
+    }
+  }
+  BOOST_TEST(cheaper > 0);
+}
+
+BOOST_AUTO_TEST_CASE(cycles_of_a_larger_budget_are_those_of_a_smaller_one_and_more) {
+  using Ends = std::vector<std::int64_t>;
+  BOOST_TEST((ends_of_cycles(0) == Ends{0}));
+  BOOST_TEST((ends_of_cycles(899) == Ends{899}));
+  BOOST_TEST((ends_of_cycles(900) == Ends{300, 900}));
+  BOOST_TEST((ends_of_cycles(30'000) == Ends{300, 3000, 30'000}));
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const Ends all = ends_of_cycles(most);
+  BOOST_TEST(std::is_sorted(all.begin(), all.end()));
+  BOOST_TEST(all.back() == most);
 }
 
 BOOST_AUTO_TEST_CASE(equal_columns_stand_where_there_are_any) {
