@@ -27,6 +27,7 @@ Result<Table> read_reference_table(const JsonValue& value, std::size_t index, bo
   } else if (const std::optional<JsonValue> dim = object.find("dim")) {
     return dim->error("found a dim, expected none as the first table has none");
   }
+  NEUROSHARD_RETURN_IF_ERROR(read_outputs(object, table));
   NEUROSHARD_RETURN_IF_ERROR(object.finish());
   Table checked = table;
   if (!has_dims) checked.dim = 1;
@@ -66,6 +67,8 @@ std::string format_reference_tables(std::span<const Table> tables) {
       writer.key("bin_" + std::to_string(bin)).number(table.reuse_histogram[bin]);
     }
     writer.key("dim").integer(table.dim);
+    if (table.features > 1) writer.key("features").integer(table.features);
+    if (!table.pooled) writer.key("pooled").boolean(false);
     writer.end_object();
   }
   writer.end_array();

@@ -78,6 +78,8 @@ Status read_flag(JsonObject& object, std::string_view key, bool& flag);
 /// Error: a name that is there a second time.
 Status read_each_table(const JsonArray& elements,
                        Status (*read)(const JsonValue&, std::int64_t, TableFile&), TableFile& file);
+/// The optional `features` and `pooled`: which outputs a table has.
+Status read_outputs(JsonObject& object, Table& table);
 /// The optional `module`, appended to the file's.
 Status read_module(JsonObject& object, TableFile& file);
 /// What is left of a table in all forms, its reuse and module, and the table to the file's. Errors:

@@ -65,12 +65,8 @@ Status read_table(const JsonValue& value, std::int64_t batch_size, TableFile& fi
   NEUROSHARD_RETURN_IF_ERROR(
       read_word(object, "data_type", parse_data_type, data_type_words, table.data_type));
   NEUROSHARD_RETURN_IF_ERROR(read_optimizer(object, table));
-  if (const std::optional<JsonValue> features = object.find("features")) {
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t count, features->integer(1, kMaxFeatures));
-    table.features = static_cast<std::int32_t>(count);
-  }
+  NEUROSHARD_RETURN_IF_ERROR(read_outputs(object, table));
   NEUROSHARD_RETURN_IF_ERROR(read_flag(object, "weighted", table.weighted));
-  NEUROSHARD_RETURN_IF_ERROR(read_flag(object, "pooled", table.pooled));
   NEUROSHARD_RETURN_IF_ERROR(read_sharding(object, table));
   return finish_table(object, value, batch_size, std::move(table), file);
 }
@@ -224,6 +220,14 @@ Status read_each_table(const JsonArray& elements,
     }
   }
   return {};
+}
+
+Status read_outputs(JsonObject& object, Table& table) {
+  if (const std::optional<JsonValue> features = object.find("features")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t count, features->integer(1, kMaxFeatures));
+    table.features = static_cast<std::int32_t>(count);
+  }
+  return read_flag(object, "pooled", table.pooled);
 }
 
 Status read_module(JsonObject& object, TableFile& file) {

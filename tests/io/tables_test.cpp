@@ -146,6 +146,22 @@ BOOST_AUTO_TEST_CASE(the_reference_form_is_written_with_dims) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(the_reference_form_has_the_outputs_of_tables_that_need_it) {
+  std::vector<Table> tables = value_of(parse(kOurTables)).tables;
+  BOOST_TEST(format_reference_tables(tables).find("features") == std::string::npos);
+  tables[0].features = 5;
+  tables[2].pooled = false;
+  const std::string text = format_reference_tables(tables);
+  const TableFile again = value_of(parse(text));
+  for (std::size_t index = 0; index < tables.size(); ++index) {
+    BOOST_TEST(again.tables[index].features == tables[index].features);
+    BOOST_TEST(again.tables[index].pooled == tables[index].pooled);
+  }
+  std::string none = text;
+  none.replace(none.find("\"features\": 5"), 13, "\"features\": 0");
+  check_refused(parse(none).status(), {"f: $[0].features: "});
+}
+
 BOOST_AUTO_TEST_CASE(the_856_dlrm_tables_are_read) {
   const std::optional<std::string> path = test::data_file("tables/dlrm856_table_configs.json");
   if (!path) {
