@@ -12,6 +12,7 @@
 #include "apps/make_commands.h"
 #include "engine/core/bytes.h"
 #include "engine/core/cluster.h"
+#include "engine/core/table.h"
 #include "engine/ground_truth/collect.h"
 #include "engine/ground_truth/cuda/rank_group.h"
 #include "engine/ground_truth/ground_truth.h"
@@ -124,6 +125,16 @@ class CollectCommand : public Command {
     flags.integer("row-parts",
                   "half of the shards are one of 2 to this many parts of a table's rows; 1: none",
                   &options_.row_parts, 1, kMaxDevices);
+    flags
+        .integer("max-features",
+                 "sim: every table has 1 to this many features, few as often as many",
+                 &options_.max_features, 1, kMaxFeatures)
+        .default_text("as many as the file says");
+    flags
+        .number("not-pooled", "SHARE",
+                "sim: so many of the tables have lookups that are not pooled", &options_.not_pooled,
+                {.low = 0, .high = 1, .low_included = true})
+        .default_text("those that the file says");
   }
   /// The tables of --tables; sets the batch size, too. REQUIRES that there is one.
   Result<std::vector<Table>> read_pool() {
@@ -207,7 +218,8 @@ class CollectCommCommand final : public CollectCommand {
   /// On GPUs a process each, started by a launcher; rank 0 writes.
   Status run_on(io::Backend backend, const GroundTruthOptions& truth_options,
                 const FlagSet& flags) override {
-    for (const char* flag : {"max-tables", "max-memory", "row-parts"}) {
+    for (const char* flag :
+         {"max-tables", "max-memory", "row-parts", "max-features", "not-pooled"}) {
       if (!tables_ && flags.given(flag)) {
         return invalid_input("--" + std::string(flag) +
                              ": found without --tables, expected with it");

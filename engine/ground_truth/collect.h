@@ -26,6 +26,9 @@ struct CollectOptions {
   std::int64_t max_memory_bytes = std::int64_t{4} << 30;  ///< fp32 bytes of a set
   /// Every pool entry gets a twin that is one of 2 to this many parts of its rows; 1: none.
   std::int32_t row_parts = 1;
+  /// Of the pool: LookupMix. Simulations alone know what is drawn.
+  std::int32_t max_features = 1;
+  double not_pooled = 0;
   std::int32_t devices = 4;  ///< comm
   /// Further settings to keep in collection.json and to compare on resume, by flag name, e.g.
   /// "threads", "timed-runs".

@@ -30,7 +30,7 @@ Result<PlacedDevices> measure_devices(GroundTruth& truth, const ShardPool& pool,
     std::int64_t dims = 0;
     for (const std::int32_t id : ids) {
       pool.add(id, workload, shards);
-      dims += shards.back().dim();
+      dims += pool.columns_sent(id);
     }
     NEUROSHARD_ASSIGN_OR_RETURN(const ComputeTime time, truth.measure_compute(workload, shards));
     devices.dims.push_back(dims);
@@ -59,8 +59,7 @@ Result<CollectReport> collect_comm(GroundTruth& truth, const CollectOptions& opt
 Result<CollectReport> collect_comm(GroundTruth& truth, const std::vector<Table>& tables,
                                    const CollectOptions& options) {
   NEUROSHARD_RETURN_IF_ERROR(check_options(options));
-  NEUROSHARD_ASSIGN_OR_RETURN(const ShardPool pool,
-                              ShardPool::make(tables, options.max_dim, options.row_parts));
+  NEUROSHARD_ASSIGN_OR_RETURN(const ShardPool pool, make_pool(truth, tables, options));
   NEUROSHARD_ASSIGN_OR_RETURN(const PlacementDraw draw,
                               PlacementDraw::make(pool.entries, options.devices, options.max_tables,
                                                   options.max_memory_bytes));

@@ -16,8 +16,7 @@ namespace neuroshard {
 Result<CollectReport> collect_compute(GroundTruth& truth, const std::vector<Table>& tables,
                                       const CollectOptions& options) {
   NEUROSHARD_RETURN_IF_ERROR(check_options(options));
-  NEUROSHARD_ASSIGN_OR_RETURN(ShardPool pool,
-                              ShardPool::make(tables, options.max_dim, options.row_parts));
+  NEUROSHARD_ASSIGN_OR_RETURN(ShardPool pool, make_pool(truth, tables, options));
   if (const auto seed = truth.lookup_seed()) {
     describe_drawn_row_parts(pool, options.batch_size, *seed);
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/core/cluster.h"
+#include "engine/core/decimal.h"
 #include "engine/core/elapsed.h"
 
 namespace neuroshard {
@@ -36,6 +37,13 @@ Status check_options(const CollectOptions& options) {
   }
   if (options.row_parts < 1 || options.row_parts > kMaxDevices) {
     return wrong("row-parts", options.row_parts, "1 to " + std::to_string(kMaxDevices));
+  }
+  if (options.max_features < 1 || options.max_features > kMaxFeatures) {
+    return wrong("max-features", options.max_features, "1 to " + std::to_string(kMaxFeatures));
+  }
+  if (!(options.not_pooled >= 0 && options.not_pooled <= 1)) {
+    return invalid_input("not-pooled is " + general_decimals(options.not_pooled, 6) +
+                         ", expected a share from 0 to 1");
   }
   if (options.max_memory_bytes < 1) {
     return wrong("max-memory", options.max_memory_bytes, "at least 1 byte");
@@ -70,6 +78,22 @@ void add_pool_settings(const ShardPool& pool, const CollectOptions& options,
   if (options.row_parts > 1) {
     settings.flags[io::kRowPartsFlag] = std::to_string(options.row_parts);
   }
+  if (options.max_features > 1) {
+    settings.flags["max-features"] = std::to_string(options.max_features);
+  }
+  if (options.not_pooled > 0)
+    settings.flags["not-pooled"] = general_decimals(options.not_pooled, 6);
+}
+
+Result<ShardPool> make_pool(const GroundTruth& truth, const std::vector<Table>& tables,
+                            const CollectOptions& options) {
+  NEUROSHARD_ASSIGN_OR_RETURN(ShardPool pool,
+                              ShardPool::make(tables, options.max_dim, options.row_parts,
+                                              {options.max_features, options.not_pooled}));
+  if (!truth.knows_all_lookups()) {
+    NEUROSHARD_RETURN_IF_ERROR(check_has_kernels(pool, tables.size()));
+  }
+  return pool;
 }
 
 Result<CollectReport> collect_lines(

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "engine/core/status.h"
 #include "engine/ground_truth/collect.h"
@@ -24,6 +25,11 @@ io::Collection settings_of(io::CollectionKind kind, const GroundTruth& truth,
 /// Adds the settings of collections that draw from a pool.
 void add_pool_settings(const ShardPool& pool, const CollectOptions& options,
                        io::Collection& settings);
+
+/// The pool that a collection of `tables` draws from. Errors: ShardPool::make()'s, and lookups that
+/// `truth` has no costs of.
+Result<ShardPool> make_pool(const GroundTruth& truth, const std::vector<Table>& tables,
+                            const CollectOptions& options);
 
 /// Measures samples from where the log ends up to options.samples; `line_of` measures sample number
 /// s and gives its line. Errors: line_of's and the log's; kCancelled.

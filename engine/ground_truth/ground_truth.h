@@ -51,6 +51,9 @@ class GroundTruth {
   /// The seed of the lookups where they are drawn, by make_index_stream(): row shards then see what
   /// falls into their rows. Nothing where they see an even share.
   [[nodiscard]] virtual std::optional<std::uint64_t> lookup_seed() const { return std::nullopt; }
+  /// Whether it costs lookups that are not pooled and tables of several features: else those are
+  /// errors.
+  [[nodiscard]] virtual bool knows_all_lookups() const { return false; }
   [[nodiscard]] Provenance provenance() const {
     return backend() == io::Backend::kSim ? Provenance::kSimulated : Provenance::kMeasured;
   }

@@ -99,6 +99,7 @@ Result<io::SetBenchmark> least_sure_sets(const NamedCostModels& models, const Wo
   const std::int32_t max_dim = widest(workload.tables);
   NEUROSHARD_ASSIGN_OR_RETURN(ShardPool pool,
                               ShardPool::make(workload.tables, max_dim, model.row_parts));
+  NEUROSHARD_RETURN_IF_ERROR(check_has_kernels(pool, workload.tables.size()));
   describe_drawn_row_parts(pool, workload.batch_size, options.seed);
   ComputeDataset candidates{pool.entries, {}, workload.batch_size, model.row_parts};
   NEUROSHARD_ASSIGN_OR_RETURN(candidates.samples, draw_candidates(pool.entries, options));

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kMostRedraws = 1000000;
 constexpr std::uint64_t kRowPartsSeed = 0x726f7773;  // any: what matters is that it stays
+constexpr std::uint64_t kLookupsSeed = 0x6c6f6f6b;
 
 // NeuroShard, collect_comm_cost_data.py: T_range 10,60 and sleep_range 1,20, upper ends excluded.
 constexpr std::int64_t kFewestTables = 10;
@@ -36,6 +37,17 @@ std::vector<Table> augmented_pool(const std::vector<Table>& tables, std::int32_t
     for (const Table& table : tables) pool.emplace_back(table).dim = dim;
   }
   return pool;
+}
+
+void draw_lookups(const LookupMix& mix, std::vector<Table>& pool) {
+  Rng rng(kLookupsSeed);
+  const double doublings = std::log2(static_cast<double>(mix.most_features));
+  for (Table& table : pool) {
+    const double features = std::round(std::exp2(rng.uniform() * doublings));
+    const bool not_pooled = rng.uniform() < mix.not_pooled;
+    if (mix.most_features > 1) table.features = static_cast<std::int32_t>(features);
+    if (mix.not_pooled > 0) table.pooled = !not_pooled;
+  }
 }
 
 std::vector<std::int32_t> draw_row_parts(const std::vector<Table>& pool, std::int32_t most_parts) {

@@ -14,6 +14,16 @@ std::vector<std::int32_t> dim_choices(std::int32_t max_dim);
 /// Every table at every dim of dim_choices: entry i + tables.size() * k has the k-th dim.
 std::vector<Table> augmented_pool(const std::vector<Table>& tables, std::int32_t max_dim);
 
+/// What is drawn of the lookups of a pool's tables.
+struct LookupMix {
+  /// Every table has 1 to so many features, small numbers as often as large ones by their
+  /// logarithm; 1: as many as before.
+  std::int32_t most_features = 1;
+  double not_pooled = 0;  ///< share of the tables whose lookups are not pooled; 0: as before
+};
+/// Draws them for each entry of `pool`: a function of the arguments alone.
+void draw_lookups(const LookupMix& mix, std::vector<Table>& pool);
+
 /// In how many parts the rows of each entry of `pool` are split for its twin that is a row shard: 2
 /// to `most_parts`, small numbers as often as large ones by their logarithm, but never more than
 /// the table has rows. A function of the arguments alone. REQUIRES most_parts >= 2.

@@ -1,5 +1,6 @@
 #include "engine/ground_truth/collect.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <filesystem>
@@ -137,6 +138,72 @@ BOOST_AUTO_TEST_CASE(row_shards_are_measured_as_such_and_described_as_tables) {
                 {"begun with row-parts '32'", "resume with '1'"});
 }
 
+BOOST_AUTO_TEST_CASE(other_lookups_are_drawn_measured_and_described) {
+  const TemporaryFolder folder;
+  CollectOptions options = options_for(folder, 40);
+  options.row_parts = 8;
+  options.max_features = 8;
+  options.not_pooled = 0.5;
+  const auto truth = sim("H100-80G");
+  value_of(collect_compute(*truth, some_tables(), options));
+  const io::ComputeData data = value_of(io::read_compute_directory(options.output));
+  const std::vector<Table>& pool = data.pool.tables;
+  const std::size_t whole = 240;
+  BOOST_REQUIRE(pool.size() == 2 * whole);
+  BOOST_TEST(std::count_if(pool.begin(), pool.end(), [](const Table& t) { return !t.pooled; }) >
+             150);
+  BOOST_TEST(
+      std::count_if(pool.begin(), pool.end(), [](const Table& t) { return t.features > 1; }) > 300);
+  for (const io::ComputeSample& sample : data.samples) {
+    Workload workload{{}, 1024};
+    std::vector<Shard> shards;
+    for (const std::int32_t id : sample.tables) {
+      const auto index = static_cast<std::size_t>(id);
+      workload.tables.push_back(pool[index % whole]);
+      shards.push_back(whole_table(workload, static_cast<std::int32_t>(shards.size()), 0));
+      shards.back().row_end = pool[index].rows;
+    }
+    BOOST_TEST(value_of(truth->measure_compute(workload, shards)).total_ms == sample.cost_ms);
+  }
+  options.not_pooled = 0.25;
+  check_refused(collect_compute(*truth, some_tables(), options).status(),
+                {"begun with not-pooled '0.5'", "resume with '0.25'"});
+  options.not_pooled = 0.5;
+  options.max_features = 1;
+  check_refused(collect_compute(*truth, some_tables(), options).status(),
+                {"begun with max-features '8'", "resume with unset"});
+}
+
+BOOST_AUTO_TEST_CASE(kernels_are_asked_for_no_other_lookups) {
+  const TemporaryFolder folder;
+  CollectOptions options = options_for(folder, 5);
+  options.not_pooled = 1;
+  check_refused(test::compute_on_cpu(options), {"tables[0] has lookups that are not pooled"});
+  options.not_pooled = 0;
+  options.max_features = 1000;
+  check_refused(test::compute_on_cpu(options), {"features, expected one feature"});
+  BOOST_TEST(!std::filesystem::exists(options.output));
+  options.max_features = 0;
+  check_refused(compute_on_sim(options), {"max-features is 0"});
+  options.max_features = 1;
+  options.not_pooled = 1.5;
+  check_refused(compute_on_sim(options), {"not-pooled is 1.5"});
+}
+
+BOOST_AUTO_TEST_CASE(exchanges_have_an_output_of_every_feature_or_lookup) {
+  std::vector<Table> tables = some_tables();  // of 0.5 to 8.5 lookups
+  tables[1].features = 3;
+  tables[2].pooled = false;
+  const ShardPool pool = value_of(ShardPool::make(tables, 64, 4));
+  BOOST_TEST(pool.columns_sent(0) == 64);
+  BOOST_TEST(pool.columns_sent(1) == 192);
+  BOOST_TEST(pool.columns_sent(2) == 160);
+  const auto part = static_cast<std::int32_t>(pool.whole.size()) + 2;
+  const Table& entry = pool.entries[static_cast<std::size_t>(part)];
+  BOOST_TEST(pool.columns_sent(part) == std::llround(64 * entry.pooling_factor));
+  BOOST_TEST(pool.columns_sent(part) < 160);
+}
+
 BOOST_AUTO_TEST_CASE(a_comm_collection_can_be_read_back) {
   const TemporaryFolder folder;
   CollectOptions options = options_for(folder, 100);
@@ -192,7 +259,7 @@ BOOST_AUTO_TEST_CASE(bad_options_and_tables_are_refused_before_anything_is_writt
                 {"tables[7]", "rowwise_adagrad"});
   tables[7].optimizer = tables[0].optimizer;
   tables[3].features = 2;
-  check_refused(collect_compute(*sim(), tables, options_for(folder, 5)).status(),
+  check_refused(collect_compute(*test::cpu(), tables, options_for(folder, 5)).status(),
                 {"tables[3] has 2 features", "expected one"});
   tables[3].features = 1;
   tables[4].weighted = true;

@@ -49,6 +49,26 @@ BOOST_AUTO_TEST_CASE(the_pool_is_every_table_at_every_dim) {
   BOOST_TEST(pool[1 + 3 * 5].dim == 4);
 }
 
+BOOST_AUTO_TEST_CASE(lookups_are_drawn_as_the_mix_says) {
+  const std::vector<Table> tables = tables_of_rows(std::vector<std::int64_t>(4000, 1000));
+  std::vector<Table> pool = tables;
+  draw_lookups({}, pool);
+  BOOST_TEST((pool == tables));
+  draw_lookups({16, 0.25}, pool);
+  std::vector<Table> again = tables;
+  draw_lookups({16, 0.25}, again);
+  BOOST_TEST((pool == again));
+  const auto share = [&](auto has) {
+    return static_cast<double>(std::count_if(pool.begin(), pool.end(), has)) / 4000;
+  };
+  BOOST_TEST(std::abs(share([](const Table& t) { return !t.pooled; }) - 0.25) < 0.03);
+  // Half of the doublings from 1 to 16 end at 4.
+  BOOST_TEST(std::abs(share([](const Table& t) { return t.features <= 4; }) - 0.54) < 0.03);
+  BOOST_TEST(share([](const Table& t) { return t.features == 1; }) > 0.1);
+  BOOST_TEST(share([](const Table& t) { return t.features == 16; }) > 0);
+  BOOST_TEST(share([](const Table& t) { return t.features > 16; }) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(row_shards_take_their_share_of_rows_and_lookups) {
   std::vector<std::int64_t> rows(2000, 1'000'000);
   rows[7] = 3;

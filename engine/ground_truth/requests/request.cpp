@@ -9,6 +9,12 @@
 
 namespace neuroshard {
 
+Status check_has_optimizer(const Table& table, const std::string& where) {
+  if (has_kernels(table.optimizer)) return {};
+  return invalid_input(where + ": optimizer is " + std::string(to_string(table.optimizer)) +
+                       ", expected sgd or rowwise_adagrad: there is no ground truth of others");
+}
+
 Status check_has_kernels(const Table& table, const std::string& where) {
   if (!table.pooled) {
     return invalid_input(where +
@@ -21,17 +27,13 @@ Status check_has_kernels(const Table& table, const std::string& where) {
                                          : std::to_string(table.features) + " features") +
                          ", expected one feature without: there is no ground truth of others");
   }
-  if (has_kernels(table.optimizer)) return {};
-  return invalid_input(where + ": optimizer is " + std::string(to_string(table.optimizer)) +
-                       ", expected sgd or rowwise_adagrad: there is no ground truth of others");
+  return check_has_optimizer(table, where);
 }
 
-Status check_shards(const Workload& workload, std::span<const Shard> shards,
+Status check_memory(const Workload& workload, std::span<const Shard> shards,
                     std::int64_t limit_bytes) {
   std::int64_t bytes = 0;
   for (const Shard& shard : shards) {
-    const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
-    NEUROSHARD_RETURN_IF_ERROR(check_has_kernels(table, "table '" + table.name + "'"));
     if (__builtin_add_overflow(bytes, shard_bytes(workload, shape_of(shard), {}), &bytes) ||
         bytes > limit_bytes) {
       return invalid_input(std::to_string(shards.size()) + " shards need more than " +
@@ -39,6 +41,15 @@ Status check_shards(const Workload& workload, std::span<const Shard> shards,
     }
   }
   return {};
+}
+
+Status check_shards(const Workload& workload, std::span<const Shard> shards,
+                    std::int64_t limit_bytes) {
+  for (const Shard& shard : shards) {
+    const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
+    NEUROSHARD_RETURN_IF_ERROR(check_has_kernels(table, "table '" + table.name + "'"));
+  }
+  return check_memory(workload, shards, limit_bytes);
 }
 
 Status check_exchange(std::span<const std::int64_t> dims, std::span<const double> starts_ms,

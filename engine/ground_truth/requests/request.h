@@ -11,11 +11,18 @@ namespace neuroshard {
 
 // What every ground truth checks of a request, and how it deals out samples.
 
-/// kInvalidInput, with `where` in front, when no kernel or simulation here knows the optimizer,
-/// lookups with weights or outputs of several features.
+/// kInvalidInput, with `where` in front, when no ground truth knows the optimizer.
+Status check_has_optimizer(const Table& table, const std::string& where);
+
+/// The same when no kernel here knows the optimizer, lookups with weights or that are not pooled,
+/// or outputs of several features.
 Status check_has_kernels(const Table& table, const std::string& where);
 
-/// kInvalidInput when the shards together need more than `limit_bytes`, or by check_has_kernels().
+/// kInvalidInput when the shards together need more than `limit_bytes`.
+Status check_memory(const Workload& workload, std::span<const Shard> shards,
+                    std::int64_t limit_bytes);
+
+/// The same, and by check_has_kernels().
 Status check_shards(const Workload& workload, std::span<const Shard> shards,
                     std::int64_t limit_bytes);
 

@@ -30,6 +30,8 @@ class SimGroundTruth final : public GroundTruth {
   [[nodiscard]] const std::string& hardware() const override { return hardware_; }
   [[nodiscard]] const std::string& profile() const override { return name_; }
 
+  [[nodiscard]] bool knows_all_lookups() const override { return true; }
+
   [[nodiscard]] std::map<std::string, std::string> settings() const override {
     if (chosen_.sha256.empty()) return {};
     return {{"profile-sha256", chosen_.sha256}};
@@ -37,7 +39,11 @@ class SimGroundTruth final : public GroundTruth {
 
   Result<ComputeTime> measure_compute(const Workload& workload,
                                       std::span<const Shard> shards) override {
-    NEUROSHARD_RETURN_IF_ERROR(check_shards(workload, shards, memory_of(chosen_.profile)));
+    for (const Shard& shard : shards) {
+      const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
+      NEUROSHARD_RETURN_IF_ERROR(check_has_optimizer(table, "table '" + table.name + "'"));
+    }
+    NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, shards, memory_of(chosen_.profile)));
     return simulate_compute(chosen_.profile, workload, shards);
   }
 
