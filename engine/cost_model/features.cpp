@@ -15,12 +15,15 @@ namespace {
 
 // What the features are made of; worked out once a shard.
 struct Quantities {
-  explicit Quantities(const FeatureInput& input)
+  /// `input`: a pooled lookup of one feature; `given`: what it stands for.
+  Quantities(const FeatureInput& input, const FeatureInput& given)
       : histogram(input.table.reuse_histogram),
         dim(input.shape.dim),
         rows(static_cast<double>(input.shape.rows)),
         batch(static_cast<double>(input.batch_size)),
-        bytes(static_cast<double>(bytes_per_element(input.table.data_type))) {
+        bytes(static_cast<double>(bytes_per_element(input.table.data_type))),
+        outputs_a_sample(batch / static_cast<double>(given.batch_size)),
+        pooled(given.table.pooled) {
     const double share = rows / static_cast<double>(input.table.rows);
     pooling = input.table.pooling_factor * share;
     lookups = batch * pooling;
@@ -32,6 +35,8 @@ struct Quantities {
   double rows;
   double batch;
   double bytes;  // of an element
+  double outputs_a_sample;
+  bool pooled;
   double pooling;
   double lookups;
   double distinct;
@@ -95,6 +100,10 @@ std::vector<KnownFeature> make_known() {
       {"log_output_bytes", [](const Q& q, int) { return std::log1p(output_bytes(q)); }},
       {"log_bytes", [](const Q& q, int) { return std::log1p(shard_size(q)); }},
       {"distinct_share", [](const Q& q, int) { return q.distinct / q.rows; }},
+      {"not_pooled", [](const Q& q, int) { return q.pooled ? 0.0 : 1.0; }},
+      // Replicas, of which a device looks up its own samples alone, are as one output a sample.
+      {"log_outputs_a_sample",
+       [](const Q& q, int) { return std::log(std::max(1.0, q.outputs_a_sample)); }},
   };
   for (int bin = 0; bin < kReuseBins; ++bin) {
     known.push_back({"reuse_bin_" + std::to_string(bin),
@@ -150,13 +159,16 @@ std::string FeatureSet::to_string() const {
 }
 
 void FeatureSet::compute(const FeatureInput& input, std::span<float> out) const {
-  if (!sees_batch_size_ || looked_up_as_pooled(input.table, input.shape)) return write(input, out);
+  if (!sees_batch_size_ || looked_up_as_pooled(input.table, input.shape)) {
+    return write(input, input, out);
+  }
   const PooledLookup own = as_pooled(input.table, input.shape, input.batch_size, input.devices);
-  write({own.table, input.shape, own.batch_size}, out);
+  write({own.table, input.shape, own.batch_size}, input, out);
 }
 
-void FeatureSet::write(const FeatureInput& input, std::span<float> out) const {
-  const Quantities quantities(input);
+void FeatureSet::write(const FeatureInput& input, const FeatureInput& given,
+                       std::span<float> out) const {
+  const Quantities quantities(input, given);
   for (std::size_t k = 0; k < ids_.size(); ++k) {
     const KnownFeature& feature = known_features()[static_cast<std::size_t>(ids_[k])];
     out[k] = static_cast<float>(feature.formula(quantities, feature.bin));
@@ -171,8 +183,12 @@ bool FeatureSet::changes_with_batch_size() const {
   table.reuse_histogram[3] = 1;
   std::vector<float> small(ids_.size());
   std::vector<float> large(ids_.size());
-  write({table, {0, table.rows, table.dim}, 1024}, small);
-  write({table, {0, table.rows, table.dim}, 4096}, large);
+  const auto compute_of = [&](std::int64_t batch_size, std::vector<float>& values) {
+    const FeatureInput input{table, {0, table.rows, table.dim}, batch_size};
+    write(input, input, values);
+  };
+  compute_of(1024, small);
+  compute_of(4096, large);
   return small != large;
 }
 
@@ -184,7 +200,8 @@ std::string paper_features() {
 
 std::string default_features() {
   return "log_dim,log_rows,log_lookups,log_distinct_rows,log_lookup_bytes,log_distinct_bytes,"
-         "lookup_bytes,distinct_bytes,dim,pooling_factor,log_batch_size,log_long_rows";
+         "lookup_bytes,distinct_bytes,dim,pooling_factor,log_batch_size,log_long_rows,not_pooled,"
+         "log_outputs_a_sample";
 }
 
 }  // namespace neuroshard

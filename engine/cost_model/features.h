@@ -28,11 +28,13 @@ struct FeatureInput {
 /// log_long_rows (distinct ones that are looked up more than 32 times), log_mean_reuse,
 /// log_lookup_bytes, log_distinct_bytes, log_output_bytes, log_bytes (whole shard); distinct_share
 /// (distinct / rows), reuse_bin_K (as in the histogram) and lookup_share_K (share of the lookups
-/// that go to rows of bin K).
+/// that go to rows of bin K), not_pooled (1 where lookups are not pooled, else 0),
+/// log_outputs_a_sample (natural, of at least 1).
 ///
 /// Where a feature changes with the batch size, tables of several features, lookups that are not
 /// pooled and replicas have the values of a pooled lookup of one feature that asks for the same
-/// work (cost_model/pooled_lookup.h): batch_size is then the outputs of all of it.
+/// work (cost_model/pooled_lookup.h): batch_size is then the outputs of all of it. The last two say
+/// which lookups these are; both are 0 of pooled ones of one feature.
 ///
 /// An ordered choice of named features, the inputs of a compute model. The name list is what the
 /// model file stores. A value; thread-safe once made.
@@ -54,7 +56,7 @@ class FeatureSet {
   friend bool operator==(const FeatureSet&, const FeatureSet&) = default;
 
  private:
-  void write(const FeatureInput& input, std::span<float> out) const;
+  void write(const FeatureInput& input, const FeatureInput& given, std::span<float> out) const;
   [[nodiscard]] bool changes_with_batch_size() const;
 
   bool sees_batch_size_ = false;

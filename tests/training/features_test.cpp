@@ -109,6 +109,24 @@ BOOST_AUTO_TEST_CASE(lookup_shares_add_up_to_one) {
   BOOST_TEST(std::fabs(sum - 1) < 1e-6);
 }
 
+BOOST_AUTO_TEST_CASE(other_lookups_are_told_from_the_pooled_ones_that_they_are_asked_about_as) {
+  const FeatureSet set = FeatureSet::parse("batch_size,not_pooled,log_outputs_a_sample").value();
+  const auto kind = [&](const Table& table) {
+    std::vector<float> out(3);
+    set.compute({table, {0, table.rows, table.dim}, 1000}, out);
+    return out;
+  };
+  using Values = std::vector<float>;
+  Table table = example();
+  BOOST_TEST((kind(table) == Values{1000, 0, 0}));
+  table.features = 8;
+  BOOST_TEST((kind(table) == Values{8000, 0, std::log(8.0F)}));
+  table.pooled = false;
+  BOOST_TEST((kind(table) == Values{10000, 1, std::log(10.0F)}));
+  table.pooling_factor = 0.5;
+  BOOST_TEST((kind(table) == Values{500, 1, 0}));
+}
+
 BOOST_AUTO_TEST_CASE(the_defaults_are_known_names) {
   BOOST_TEST(FeatureSet::parse(default_features()).ok());
   BOOST_TEST(CommFeatureSet::parse(default_comm_features()).ok());
@@ -133,7 +151,7 @@ BOOST_AUTO_TEST_CASE(every_feature_is_in_the_documents) {
   BOOST_REQUIRE(documents.ok());
   const std::vector<std::string> compute = names_in(FeatureSet::parse("x").status().message());
   const std::vector<std::string> comm = names_in(CommFeatureSet::parse("x").status().message());
-  BOOST_TEST(compute.size() == 23U + 17U + 17U);
+  BOOST_TEST(compute.size() == 25U + 17U + 17U);
   BOOST_TEST(comm.size() == 27U);
   for (const auto& names : {compute, comm}) {
     for (const std::string& name : names) {
