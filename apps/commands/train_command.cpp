@@ -138,6 +138,10 @@ class TrainComputeCommand final : public TrainCommand {
     flags.text("tables", "FILE", "the pool, instead of the data directory's own", &tables_).reads();
     flags.text("features", "LIST", "default, paper, or names such as dim,log_rows,log_lookups",
                &features_);
+    flags
+        .text("start", "NAME|FILE",
+              "cost models whose network is trained on; --features may add to its inputs", &start_)
+        .reads("cost models");
     flags.choice("target", "NAME", "what the network learns: ms or log_ms", &target_,
                  {"ms", "log_ms"});
     flags.integers("table-widths", "layers of the network of a table", &table_widths_, 1,
@@ -163,6 +167,20 @@ class TrainComputeCommand final : public TrainCommand {
     if (!table_widths_.empty()) options.table_widths = table_widths_;
     if (!head_widths_.empty()) options.head_widths = head_widths_;
     NEUROSHARD_RETURN_IF_ERROR(fit_.apply(options.fit));
+    CostModels start;
+    if (start_) {
+      NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels named, load_cost_models(*start_));
+      start = std::move(named.models);
+      if (!start.compute) {
+        return invalid_input("--start: found '" + *start_ + "' without a compute half");
+      }
+      if (target_ || !table_widths_.empty() || !head_widths_.empty()) {
+        return invalid_input(
+            "--start: found with --target, --table-widths or --head-widths, expected none: a "
+            "network that there is has its own");
+      }
+      options.start = &*start.compute;
+    }
     std::vector<ComputeDataset> data;
     for (const std::string& directory : data_) {
       NEUROSHARD_ASSIGN_OR_RETURN(ComputeDataset dataset,
@@ -184,6 +202,7 @@ class TrainComputeCommand final : public TrainCommand {
  private:
   std::optional<std::string> tables_;
   std::optional<std::string> features_;
+  std::optional<std::string> start_;
   std::optional<std::string> target_;
   std::vector<int> table_widths_;
   std::vector<int> head_widths_;

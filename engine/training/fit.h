@@ -21,7 +21,8 @@ namespace neuroshard {
 Result<TargetScale> make_target_scale(std::span<const double> costs, CostTarget target,
                                       double target_scale);
 
-/// Mean and unbiased standard deviation + 1e-6 of each column of [rows, width].
+/// Mean and unbiased standard deviation + kLeastDeviation of each column of [rows, width].
+inline constexpr double kLeastDeviation = 1e-6;
 Scaling make_scaling(std::span<const float> values, int width);
 /// Standardises [rows, width] in place.
 void apply_scaling(const Scaling& scaling, std::span<float> values);

@@ -20,6 +20,8 @@ struct TargetScale {
   [[nodiscard]] double milliseconds(double value) const;
   /// Rewrites the last layer so that the network says ms (or log ms) itself.
   void fold_into(nn::Mlp& last) const;
+  /// The opposite: what says ms (or log ms) then says learned values.
+  void unfold(nn::Mlp& last) const;
 };
 
 /// What one member of a fit learns from and is judged by: ids of samples.

@@ -21,6 +21,12 @@ void TargetScale::fold_into(nn::Mlp& last) const {
   for (float& b : last.bias(layer)) b = static_cast<float>(b * unit + shift);
 }
 
+void TargetScale::unfold(nn::Mlp& last) const {
+  const std::size_t layer = last.depth() - 1;
+  for (float& w : last.weight(layer)) w = static_cast<float>(w / unit);
+  for (float& b : last.bias(layer)) b = static_cast<float>((b - shift) / unit);
+}
+
 Result<TargetScale> make_target_scale(std::span<const double> costs, CostTarget target,
                                       double target_scale) {
   TargetScale scale;
@@ -57,7 +63,7 @@ Scaling make_scaling(std::span<const float> values, int width) {
     }
     const double variance = rows > 1 ? squares / static_cast<double>(rows - 1) : 0;
     scaling.mean.push_back(static_cast<float>(mean));
-    scaling.std.push_back(static_cast<float>(std::sqrt(variance) + 1e-6));
+    scaling.std.push_back(static_cast<float>(std::sqrt(variance) + kLeastDeviation));
   }
   return scaling;
 }

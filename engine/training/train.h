@@ -55,6 +55,9 @@ struct ComputeTrainOptions {
   std::vector<int> head_widths;   ///< of the head's hidden layers; of one member
   CostTarget target = CostTarget::kMilliseconds;
   FitOptions fit;
+  /// One that all members go on from, whose features `features` begins with: inputs that it lacks
+  /// begin without effect, widths and target are its own. Not owned; null: random weights.
+  const ComputeModel* start = nullptr;
 };
 /// Ours, the default of `train compute`.
 ComputeTrainOptions default_compute_options();
@@ -96,8 +99,9 @@ struct CommTraining {
 /// unbiased standard deviation + 1e-6 over the pools (every entry once, used or not); a feature
 /// that is the same everywhere gets weights 0, so that it stays without effect elsewhere. The same
 /// arguments give the same model and report, bit for bit, on the same kind of processor and
-/// backend. Errors: kInvalidInput for options out of range, unknown features, ids outside the pool
-/// or too few samples; kCancelled; kInternal when the loss is not finite.
+/// backend. Errors: kInvalidInput for options out of range, unknown features, a start that has
+/// others, ids outside the pool or too few samples; kCancelled; kInternal when the loss is not
+/// finite.
 Result<ComputeTraining> train_compute(std::span<const ComputeDataset> data,
                                       const ComputeTrainOptions& options,
                                       const TrainControl& control);

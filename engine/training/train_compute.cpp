@@ -26,6 +26,53 @@ Result<nn::SetNetworkSpec> make_network(int inputs, const ComputeTrainOptions& o
                             nn::dense_stack(head, nn::Activation::kNone)};
 }
 
+/// The network of `start`, and inputs that it lacks.
+nn::SetNetworkSpec widened(const ComputeModel& start, int inputs) {
+  nn::SetNetworkSpec network{layers_of(start.table), layers_of(start.head)};
+  network.encoder.front().inputs = inputs;
+  return network;
+}
+
+/// Its weights, in learned units; those of the inputs that it lacks are 0.
+std::vector<float> widened_parameters(const ComputeModel& start, const FitProblem& problem) {
+  nn::Mlp table(problem.network.encoder);
+  const auto known = static_cast<std::size_t>(start.table.inputs());
+  const auto inputs = static_cast<std::size_t>(table.inputs());
+  const std::span<const float> weight = start.table.weight(0);
+  for (std::size_t at = 0; at < weight.size(); ++at) {
+    table.weight(0)[at / known * inputs + at % known] = weight[at];
+  }
+  const std::span<const float> rest =
+      start.table.parameters().subspan(start.table.weight(0).size());
+  std::copy(rest.begin(), rest.end(),
+            table.parameters().begin() + static_cast<std::ptrdiff_t>(table.weight(0).size()));
+  nn::Mlp head = start.head;
+  problem.scale.unfold(head);
+  std::vector<float> parameters(table.parameters().begin(), table.parameters().end());
+  parameters.insert(parameters.end(), head.parameters().begin(), head.parameters().end());
+  return parameters;
+}
+
+/// Known inputs as `start` scales them. Those that it lacks are 0 where they were: of the data
+/// that it has learned. Those that were the same in all of that have no weights, and are new.
+Scaling widened_scaling(const ComputeModel& start, const FitProblem& problem, Scaling scaling) {
+  for (std::size_t k = 0; k < scaling.mean.size(); ++k) {
+    if (!problem.constant[k]) scaling.mean[k] = 0;
+  }
+  for (std::size_t k = 0; k < start.scaling.mean.size(); ++k) {
+    scaling.mean[k] = start.scaling.mean[k];
+    if (start.scaling.std[k] > 2 * kLeastDeviation) scaling.std[k] = start.scaling.std[k];
+  }
+  return scaling;
+}
+
+Status check_start(const ComputeTrainOptions& options) {
+  const std::string known = options.start->features.to_string();
+  if ((options.features + ",").starts_with(known + ",")) return {};
+  return invalid_input("features: found " + options.features + ", expected to begin with " + known +
+                       " as those of the start");
+}
+
 std::vector<double> pick(std::span<const double> values, std::span<const std::int32_t> ids) {
   std::vector<double> picked;
   for (const std::int32_t id : ids) picked.push_back(values[static_cast<std::size_t>(id)]);
@@ -44,12 +91,21 @@ ComputeModel make_model(FeatureSet features, Scaling scaling, const FitProblem& 
   return model;
 }
 
-TrainReport make_report(const ComputeTrainOptions& options, const Split& split, FitResult& result) {
-  TrainReport report = begin_report({{"features", options.features},
-                                     {"table_widths", describe(options.table_widths)},
-                                     {"head_widths", describe(options.head_widths)},
-                                     {"target", std::string(to_string(options.target))}},
-                                    options.fit, split);
+std::vector<int> outputs_of(std::span<const nn::DenseSpec> layers) {
+  std::vector<int> outputs;
+  for (const nn::DenseSpec& layer : layers) outputs.push_back(layer.outputs);
+  return outputs;
+}
+
+TrainReport make_report(const ComputeTrainOptions& options, const FitProblem& problem,
+                        const Split& split, FitResult& result) {
+  const std::span head(problem.network.head);
+  TrainReport report =
+      begin_report({{"features", options.features},
+                    {"table_widths", describe(outputs_of(problem.network.encoder))},
+                    {"head_widths", describe(outputs_of(head.first(head.size() - 1)))},
+                    {"target", std::string(to_string(problem.scale.target))}},
+                   options.fit, split);
   report.curve = std::move(result.curve);
   report.best_epoch = result.best_epoch;
   report.validation = result.validation;
@@ -65,16 +121,27 @@ Result<ComputeTraining> train_compute(std::span<const ComputeDataset> data,
   NEUROSHARD_ASSIGN_OR_RETURN(FeatureSet features, FeatureSet::parse(options.features));
   if (!features.sees_batch_size()) NEUROSHARD_RETURN_IF_ERROR(check_one_batch_size(data));
   FitProblem problem;
-  NEUROSHARD_ASSIGN_OR_RETURN(problem.network, make_network(features.size(), options));
+  if (options.start != nullptr) {
+    NEUROSHARD_RETURN_IF_ERROR(check_start(options));
+    problem.network = widened(*options.start, features.size());
+  } else {
+    NEUROSHARD_ASSIGN_OR_RETURN(problem.network, make_network(features.size(), options));
+  }
   NEUROSHARD_ASSIGN_OR_RETURN(ComputePool all, pool_datasets(data, features));
   NEUROSHARD_ASSIGN_OR_RETURN(const Split split,
                               split_samples(all.samples.size(), options.fit.train_share,
                                             options.fit.validation_share, options.fit.seed));
   NEUROSHARD_ASSIGN_OR_RETURN(
       problem.scale,
-      make_target_scale(pick(all.costs, split.train), options.target, options.fit.target_scale));
+      make_target_scale(pick(all.costs, split.train),
+                        options.start != nullptr ? options.start->target : options.target,
+                        options.fit.target_scale));
   problem.constant = constant_columns(all.features, features.size());
   Scaling scaling = make_scaling(all.features, features.size());
+  if (options.start != nullptr) {
+    scaling = widened_scaling(*options.start, problem, std::move(scaling));
+    problem.start = widened_parameters(*options.start, problem);
+  }
   apply_scaling(scaling, all.features);
   problem.features = std::move(all.features);
   for (const double cost : all.costs) {
@@ -98,7 +165,7 @@ Result<ComputeTraining> train_compute(std::span<const ComputeDataset> data,
       std::min_element(data.begin(), data.end(), [](const auto& a, const auto& b) {
         return a.row_parts < b.row_parts;
       })->row_parts;
-  training.report = make_report(options, split, result);
+  training.report = make_report(options, problem, split, result);
   // Of the finished model, folded scales and all: what anyone who loads it gets.
   NEUROSHARD_ASSIGN_OR_RETURN(
       training.report.test,

@@ -215,6 +215,42 @@ BOOST_AUTO_TEST_CASE(an_input_that_never_changed_has_no_effect_elsewhere) {
              evaluate_compute(training->model, {&elsewhere, 1})->mse);
 }
 
+BOOST_AUTO_TEST_CASE(a_network_that_is_trained_on_says_at_first_what_it_said) {
+  ComputeTrainOptions options = quick_compute();
+  options.features = "log_lookups,log_lookup_bytes,lookup_bytes,dim,pooling_factor,log_batch_size";
+  options.fit.members = 2;
+  const ComputeDataset pooled = test::made_up_compute(400, 21);
+  const ComputeModel start = train_compute({&pooled, 1}, options, {})->model;
+  ComputeDataset others = test::made_up_compute(400, 22);
+  for (std::size_t k = 0; k < others.pool.size(); k += 3) others.pool[k].pooled = false;
+
+  options.start = &start;
+  options.features += ",not_pooled";
+  options.fit.members = 1;
+  options.fit.epochs = 1;
+  options.fit.learning_rate = 1e-9;
+  const ComputeModel same = train_compute({&others, 1}, options, {})->model;
+  BOOST_TEST(same.features.to_string() == options.features);
+  BOOST_TEST(same.table.outputs() == start.table.outputs());
+  const std::vector<std::int32_t> ids{0, 1, 2, 3, 4, 5};
+  const std::vector<double> said = predict_compute(start, others, ids).value();
+  const std::vector<double> says = predict_compute(same, others, ids).value();
+  for (std::size_t k = 0; k < ids.size(); ++k) {
+    BOOST_TEST(says[k] == said[k], boost::test_tools::tolerance(1e-4));
+  }
+
+  options.fit.epochs = 40;
+  options.fit.learning_rate = 3e-3;
+  const ComputeDataset both[] = {pooled, others};
+  const ComputeModel learned = train_compute(both, options, {})->model;
+  BOOST_TEST(evaluate_compute(learned, {&others, 1})->mape <
+             0.8 * evaluate_compute(start, {&others, 1})->mape);
+
+  options.features = "dim,not_pooled";
+  const Status refused = train_compute({&others, 1}, options, {}).status();
+  BOOST_TEST(refused.message().find("expected to begin with log_lookups,") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(training_stops_when_patience_ends_or_when_told_to) {
   const ComputeDataset data = test::made_up_compute(300, 8);
   ComputeTrainOptions options = quick_compute();
