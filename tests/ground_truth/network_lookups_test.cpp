@@ -1,0 +1,121 @@
+// What the shipped networks say of every kind of lookups beside the simulator that they learned
+// from, on sets and exchanges of tables that they have not seen.
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/cost_model/shipped_models.h"
+#include "engine/ground_truth/table_pool.h"
+#include "engine/training/dataset.h"
+#include "engine/training/evaluate.h"
+#include "tests/ground_truth/collecting.h"
+
+namespace neuroshard {
+namespace {
+
+using test::options_for;
+using test::sim;
+using test::TemporaryFolder;
+using test::value_of;
+
+struct LearnedFrom {
+  const char* model;
+  const char* profile;
+};
+const std::vector<LearnedFrom> kLearned{
+    {"h200_sim", "H200-141G"}, {"h100_sim", "H100-80G"}, {"a100_sim", "A100-80G"}};
+
+struct Kind {
+  const char* name;
+  std::int32_t max_features;
+  double not_pooled;
+};
+const std::vector<Kind> kKinds{{"pooled", 1, 0},
+                               {"of several features", 16, 0},
+                               {"not pooled", 1, 1},
+                               {"side by side", 16, 0.4}};
+
+/// Tables of another seed than those that scripts/pretrain.sh trains with.
+std::vector<Table> unknown_tables(std::int64_t batch_size) {
+  return value_of(generate_tables({.count = 300, .seed = 20, .batch_size = batch_size})).tables;
+}
+
+CollectOptions options_of(const Kind& kind, const TemporaryFolder& folder, std::int64_t batch_size,
+                          std::int64_t samples) {
+  CollectOptions options = options_for(folder, samples);
+  options.batch_size = batch_size;
+  options.max_memory_bytes = std::int64_t{60} << 30;
+  options.row_parts = 128;
+  options.max_features = kind.max_features;
+  options.not_pooled = kind.not_pooled;
+  return options;
+}
+
+Metrics error_of_sets(const LearnedFrom& learned, const Kind& kind) {
+  std::vector<ComputeDataset> data;
+  for (const std::int64_t batch_size : {2048, 16384, 65536, 262144}) {
+    const TemporaryFolder folder;
+    const CollectOptions options = options_of(kind, folder, batch_size, 150);
+    const auto truth = sim(learned.profile);
+    value_of(collect_compute(*truth, unknown_tables(batch_size), options));
+    data.push_back(value_of(read_compute_dataset(options.output)));
+  }
+  const CostModels models = value_of(load_shipped_models(learned.model)).models;
+  return value_of(evaluate_compute(*models.compute, data));
+}
+
+CommMetrics error_of_exchanges(const LearnedFrom& learned, const Kind& kind, std::int32_t devices) {
+  std::vector<CommDataset> data;
+  for (const std::int64_t batch_size : {16384, 262144}) {
+    const TemporaryFolder folder;
+    CollectOptions options = options_of(kind, folder, batch_size, 40);
+    options.devices = devices;
+    options.max_tables = 40;
+    const auto truth = sim(std::string(learned.profile) + "+cluster");
+    value_of(collect_comm(*truth, unknown_tables(batch_size), options));
+    data.push_back(value_of(read_comm_dataset(options.output)));
+  }
+  const CostModels models = value_of(load_shipped_models(learned.model)).models;
+  return value_of(evaluate_comm(*models.comm, data));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(network_lookups)
+
+BOOST_AUTO_TEST_CASE(lookups_of_every_kind_cost_what_the_simulator_says) {
+  for (const LearnedFrom& learned : kLearned) {
+    for (const Kind& kind : kKinds) {
+      const Metrics metrics = error_of_sets(learned, kind);
+      BOOST_TEST_MESSAGE(learned.model << ", " << kind.name << ": " << 100 * metrics.mape
+                                       << " %, tau " << metrics.tau);
+      BOOST_TEST_CONTEXT(learned.model << ", " << kind.name) {
+        BOOST_TEST(metrics.count == 600);
+        BOOST_TEST(metrics.mape < 0.011);
+        BOOST_TEST(metrics.tau > 0.993);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(exchanges_of_every_kind_cost_what_the_simulator_says) {
+  for (const LearnedFrom& learned : kLearned) {
+    for (const Kind& kind : kKinds) {
+      for (const std::int32_t devices : {8, 64}) {
+        const CommMetrics metrics = error_of_exchanges(learned, kind, devices);
+        BOOST_TEST_MESSAGE(learned.model << ", " << kind.name << ", " << devices
+                                         << " devices: " << 100 * metrics.forward.mape << " and "
+                                         << 100 * metrics.backward.mape << " %");
+        BOOST_TEST_CONTEXT(learned.model << ", " << kind.name << ", " << devices) {
+          // Of few devices there are few to learn from, and a start that is off counts more.
+          BOOST_TEST(metrics.forward.mape < (devices == 8 ? 0.045 : 0.02));
+          BOOST_TEST(metrics.backward.mape < (devices == 8 ? 0.035 : 0.015));
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard
