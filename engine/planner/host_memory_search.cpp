@@ -47,7 +47,9 @@ class HostMemorySearch {
   Result<search::SearchResult> run() {
     Status refusal;
     const std::int64_t all = given_.evaluations;
-    for (const std::int64_t end : refines_&& both_ ? ends_of_cycles(all) : std::vector{all}) {
+    const bool in_cycles = refines_ && both_;
+    const std::vector<std::int64_t> ends = in_cycles ? ends_of_cycles(all) : std::vector{all};
+    for (const std::int64_t end : ends) {
       if (best_ && out_of_time()) break;
       begin_cycle(end);
       refusal = run_cycle();

@@ -1,71 +1,38 @@
 #include "search/refine/refine.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <limits>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "engine/core/elapsed.h"
-#include "engine/core/hot_rows.h"
-#include "search/bounds/lower_bound.h"
 #include "search/equal_columns.h"
 #include "search/feasibility.h"
-#include "search/local/plan_pieces.h"
 #include "search/local/shape_catalog.h"
 #include "search/packing/what_would_do.h"
-#include "search/plan_cost.h"
-#include "search/refine/any_widths.h"
 #include "search/refine/equal_start.h"
 #include "search/refine/fast_start.h"
 #include "search/refine/first_plan.h"
 #include "search/refine/hot_start.h"
 #include "search/refine/joined_columns.h"
 #include "search/refine/light_tables.h"
-#include "search/refine/refinement.h"
 #include "search/refine/row_start.h"
 #include "search/refine/sequence_parts.h"
 #include "search/refine/start_plan.h"
 #include "search/refine/usual_limit.h"
+#include "search/refine/walked.h"
 #include "search/row_shapes.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {
 namespace {
 
-// Seconds left, for a lower bound to end the search by, and for one that takes some hundredths of
-// a second; or as many plans.
-constexpr double kLeastForBound = 0.3;
-constexpr double kLeastForQuick = 0.9;
-constexpr std::int64_t kPlansForQuick = 20'000;
 constexpr double kAnyCost = std::numeric_limits<double>::infinity();
 // Of the time or the evaluations, or this much if there is, for a first plan in equal blocks.
 constexpr double kEqualShare = 0.05;
 constexpr double kEqualSeconds = 0.02;
-
-BoundEffort effort_for(const SearchOptions& options, double seconds_left) {
-  const bool more = options.evaluations > 0 ? options.evaluations >= kPlansForQuick
-                                            : seconds_left >= kLeastForQuick;
-  return more ? BoundEffort::kQuick : BoundEffort::kArea;
-}
-
-/// For how many sizes of pieces a search has time. Where costs do not add up, tables stay in
-/// halves: golden_costs_bench with any widths had networks_64 0.1 % cheaper, but dcnv2_networks_16
-/// 0.7 % costlier; networks are trained on halves.
-std::size_t most_widths(const SearchOptions& options, const PlanEvaluator& evaluator) {
-  constexpr double kOfEvaluations = 0.05;
-  constexpr double kASecond = 50'000;
-  constexpr double kMost = 100'000;
-  if (!evaluator.additive()) return 0;
-  double most = kMost;
-  if (options.evaluations > 0) {
-    most = std::min(most, kOfEvaluations * static_cast<double>(options.evaluations));
-  } else if (options.time_limit_s > 0) {
-    most = std::min(most, kASecond * options.time_limit_s);
-  }
-  return static_cast<std::size_t>(most);
-}
 
 /// Whether so little time is left after the first plan that walks would not get beyond their start:
 /// they need some plans' time to begin and to end in. (100,000 tables on 4,096 devices, a second by
@@ -99,110 +66,7 @@ SearchOptions in_steps(SearchOptions options) {
   return options;
 }
 
-/// The start as it is.
-SearchResult result_of(FirstPlan start) {
-  return {std::move(start.plan.plan),
-          start.plan.evaluations,
-          start.plan.stopped_early,
-          start.skipped,
-          {}};
-}
-
-/// A start, and candidates that walks have looked at to choose it.
-struct ChosenStart {
-  Assignment pieces;
-  std::int64_t candidates = 0;
-};
-
-/// What the better of two starts is after short walks, each a share of the options' limits. (Tasks
-/// of 12 to 100 generated tables on 32 devices, 0.3 s: 14 are 5.2 % cheaper than without blocks
-/// over hosts, 6.2 with a share of 0.05. golden_costs_bench: networks_16 has 80 tasks 0.1 %
-/// cheaper, with 0.05 0.1 costlier; networks_64 1.5 cheaper, dcnv2_networks_16 9.0, both with
-/// either.)
-ChosenStart chosen_of(const std::array<Assignment, 2>& starts, const Problem& problem,
-                      const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-                      const SearchOptions& options) {
-  constexpr double kShare = 0.02;
-  SearchOptions own = options;
-  own.progress = nullptr;
-  if (own.evaluations > 0) own.evaluations = budget_share(options, kShare);
-  if (paced_by_time(own)) own.time_limit_s *= kShare;
-  ChosenStart chosen;
-  double least = kAnyCost;
-  for (const Assignment& start : starts) {
-    Refinement walks(problem, evaluator, catalog, own, std::chrono::steady_clock::now());
-    walks.run(start, 0, {});
-    chosen.candidates += walks.candidates();
-    if (walks.best_cost() >= least) continue;
-    least = walks.best_cost();
-    chosen.pieces = walks.best();
-  }
-  return chosen;
-}
-
-/// The start, improved by walks in pieces of the catalog, where that is complete and has those.
-SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-                    const SearchOptions& given, std::chrono::steady_clock::time_point began,
-                    FirstPlan start) {
-  const double start_cost = start.plan.cost;
-  std::int64_t start_evaluations = start.plan.evaluations;
-  const std::vector<Plan> rivals = std::move(start.rivals);
-  const Plan other = std::move(start.other);
-  SearchResult result = result_of(std::move(start));
-  if (!catalog.complete()) return result;
-  const auto entered = std::chrono::steady_clock::now();
-  Assignment pieces = pieces_of(result.plan, problem.workload, catalog);
-  if (pieces.empty()) return result;
-  SearchOptions options = given;
-  const bool timed = options.time_limit_s > 0;
-  if (timed) {
-    // The way back to a plan takes some times as long as the way to pieces: 0.3 s and 0.1 s for
-    // 100,000 tables in 313,000 pieces.
-    constexpr double kWayBack = 3;
-    options.time_limit_s =
-        std::max(kLeastTimeLimit, given.time_limit_s - kWayBack * seconds_since(entered));
-  }
-  const double left = timed ? options.time_limit_s - seconds_since(began) : kNoTimeLimit;
-  if (left >= kLeastForBound) {
-    result.lower_bound =
-        lower_bound(problem, evaluator, row_shapes(options, problem.cluster.devices),
-                    {effort_for(options, left), options.bound_within_memory});
-  }
-  evaluator.hold(hot_rows(result.plan));
-  if (Assignment others = pieces_of(other, problem.workload, catalog); !others.empty()) {
-    ChosenStart chosen =
-        chosen_of({std::move(pieces), std::move(others)}, problem, evaluator, catalog, options);
-    pieces = std::move(chosen.pieces);
-    result.evaluations = start_evaluations += chosen.candidates;
-  }
-  Refinement refinement(problem, evaluator, catalog, options, began);
-  for (const Plan& rival : rivals) {
-    refinement.add_rival(pieces_of(rival, problem.workload, catalog));
-  }
-  refinement.run(std::move(pieces), start_evaluations, result.lower_bound);
-  result.evaluations += refinement.candidates();
-  result.stopped_early = result.stopped_early || refinement.stopped_early();
-  // Sums in another order differ by rounding: what counts is the order of plan files.
-  Plan plan = plan_of(refinement.best(), problem.workload, catalog, problem.cluster.devices);
-  if (plan_cost(plan, evaluator) <= start_cost) result.plan = std::move(plan);
-  return result;
-}
-
-/// The same in as many widths of columns as there is time for. `catalog`: of the problem.
-SearchResult walked_in_widths(const Problem& problem, PlanEvaluator& evaluator,
-                              const ShapeCatalog& catalog, const RowShapes& rows,
-                              const SearchOptions& options,
-                              std::chrono::steady_clock::time_point began, FirstPlan start) {
-  const std::size_t sizes = most_widths(options, evaluator);
-  if (sizes == 0) return walked(problem, evaluator, catalog, options, began, std::move(start));
-  const Problem any(problem.workload, problem.cluster,
-                    with_any_widths(problem.space, evaluator, catalog, sizes),
-                    problem.on_more_devices);
-  const ShapeCatalog widths(any.space, evaluator, rows, options.cancel);
-  return walked(any, evaluator, widths, options, began, std::move(start));
-}
-
-/// The same, or with hot rows where a first plan with them is cheaper.
+/// The start improved by walks, or one with hot rows where that is cheaper.
 SearchResult walked_from(const Problem& problem, PlanEvaluator& evaluator,
                          const ShapeCatalog& catalog, const RowShapes& rows,
                          const SearchOptions& options, std::chrono::steady_clock::time_point began,
