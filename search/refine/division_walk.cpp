@@ -74,15 +74,16 @@ WalkResult DivisionWalk::run(const Assignment& start, std::int64_t budget,
   std::int64_t step = candidates_of_step(pieces().size());
   if (step > budget || !trials.place(pieces_)) return result;
   double now = trials.last_cost();
-  for (result.candidates = step; result.candidates + step <= budget; result.candidates += step) {
+  for (result.candidates = step;; result.candidates += step) {
     const double done = progress(result.candidates);
     if (done >= 1) break;
-    const double cooled = std::pow(kLastTemperature / kFirstTemperature, done);
     const auto table = static_cast<std::int32_t>(tables_.draw(rng));
     Pieces& own = divided_[static_cast<std::size_t>(table)];
     Pieces before = std::exchange(own, other_division(table, rng));
-    const bool fits = trials.place(pieces());
-    step = candidates_of_step(pieces_.size());
+    step = candidates_of_step(pieces().size());
+    if (step > budget - result.candidates) break;
+    const bool fits = trials.place(pieces_);
+    const double cooled = std::pow(kLastTemperature / kFirstTemperature, done);
     const Allowance allowance(kFirstTemperature * cooled * std::abs(now), rng);
     if (fits && allowance.lets(trials.last_cost(), now)) {
       now = trials.last_cost();

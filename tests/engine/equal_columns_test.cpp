@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(rows_are_dealt_out_where_that_is_cheaper) {
 BOOST_AUTO_TEST_CASE(plans_are_equal_where_the_best_are_not_and_cost_little_more) {
   double ratios = 0;
   int unequal = 0;
-  constexpr int kTrials = test::unless_sanitized(6, 2);
+  constexpr int kTrials = test::unless_sanitized(6, 4);
   for (int seed = 0; seed < kTrials; ++seed) {
     const Workload workload = test::large_tables(40, seed);
     const Cluster cluster = small_cluster(workload, 16);
