@@ -128,7 +128,7 @@ for recipe in "${recipes[@]}"; do
   "$neuroshard" train compute "${compute[@]:0:pooled}" "${settings[@]}" --features "$pooled_features" --epochs 120 \
     --learning-rate 3e-3 --output "$work/${name}_pooled.safetensors" \
     --report "$work/${name}_pooled.json" | tee -a "$work/$name.log"
-  "$neuroshard" train compute "${compute[@]}" "${settings[@]}" --start "$work/${name}_pooled.safetensors" --epochs 24 \
+  "$neuroshard" train compute "${compute[@]}" "${settings[@]}" --start "$work/${name}_pooled.safetensors" --features default --epochs 24 \
     --learning-rate 5e-4 --output "$work/$name.safetensors" \
     --report "$work/${name}_compute.json" | tee -a "$work/$name.log"
   "$neuroshard" train comm "${comm[@]}" --loss relative --loss-delta 0.01 --epochs 20 \

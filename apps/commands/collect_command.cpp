@@ -99,6 +99,11 @@ class CollectCommand : public Command {
     if (flags.given("runs")) options_.settings["runs"] = std::to_string(runs_);
     options_.cancel = &cancel_token();
     options_.batch_size = batch_size_.value_or(io::kDefaultBatchSize);
+    for (const char* flag : {"max-features", "not-pooled"}) {
+      if (backend == io::Backend::kSim || !flags.given(flag)) continue;
+      return invalid_input("--" + std::string(flag) + ": found with --backend " + backend_ +
+                           ", expected with sim: kernels here know pooled lookups of one feature");
+    }
     return run_on(backend, truth_options, flags);
   }
 
@@ -126,14 +131,17 @@ class CollectCommand : public Command {
                   "half of the shards are one of 2 to this many parts of a table's rows; 1: none",
                   &options_.row_parts, 1, kMaxDevices);
     flags
-        .integer("max-features",
-                 "sim: every table has 1 to this many features, few as often as many",
-                 &options_.max_features, 1, kMaxFeatures)
+        .integer(
+            "max-features",
+            "sim: every table gets 1 to this many features, 1 to 2 as often as 2 to 4; 1: its own",
+            &options_.max_features, 1, kMaxFeatures)
         .default_text("as many as the file says");
     flags
-        .number("not-pooled", "SHARE",
-                "sim: so many of the tables have lookups that are not pooled", &options_.not_pooled,
-                {.low = 0, .high = 1, .low_included = true})
+        .number(
+            "not-pooled", "SHARE",
+            "sim: so many of the tables get lookups that are not pooled, the others pooled ones; "
+            "0: their own",
+            &options_.not_pooled, {.low = 0, .high = 1, .low_included = true})
         .default_text("those that the file says");
   }
   /// The tables of --tables; sets the batch size, too. REQUIRES that there is one.

@@ -140,7 +140,9 @@ class TrainComputeCommand final : public TrainCommand {
                &features_);
     flags
         .text("start", "NAME|FILE",
-              "cost models whose network is trained on; --features may add to its inputs", &start_)
+              "cost models whose network is trained on, one member, with its own inputs, to which "
+              "--features may add",
+              &start_)
         .reads("cost models");
     flags.choice("target", "NAME", "what the network learns: ms or log_ms", &target_,
                  {"ms", "log_ms"});
@@ -166,21 +168,16 @@ class TrainComputeCommand final : public TrainCommand {
     }
     if (!table_widths_.empty()) options.table_widths = table_widths_;
     if (!head_widths_.empty()) options.head_widths = head_widths_;
-    NEUROSHARD_RETURN_IF_ERROR(fit_.apply(options.fit));
     CostModels start;
     if (start_) {
-      NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels named, load_cost_models(*start_));
-      start = std::move(named.models);
-      if (!start.compute) {
-        return invalid_input("--start: found '" + *start_ + "' without a compute half");
-      }
-      if (target_ || !table_widths_.empty() || !head_widths_.empty()) {
-        return invalid_input(
-            "--start: found with --target, --table-widths or --head-widths, expected none: a "
-            "network that there is has its own");
-      }
-      options.start = &*start.compute;
+      NEUROSHARD_ASSIGN_OR_RETURN(start, read_start(options));
     }
+    NEUROSHARD_RETURN_IF_ERROR(fit_.apply(options.fit));
+    if (start_ && options.fit.members > 1) {
+      return invalid_input("--members: found " + std::to_string(options.fit.members) +
+                           " with --start, expected 1: all would begin alike");
+    }
+    if (start_) options.start = &*start.compute;
     std::vector<ComputeDataset> data;
     for (const std::string& directory : data_) {
       NEUROSHARD_ASSIGN_OR_RETURN(ComputeDataset dataset,
@@ -191,6 +188,9 @@ class TrainComputeCommand final : public TrainCommand {
     NEUROSHARD_ASSIGN_OR_RETURN(ComputeTraining training, train_compute(data, options, control_));
     models.compute = std::move(training.model);
     models.compute_origin = origin;
+    if (start_ && !(start.compute_origin == origin)) {
+      models.compute_origin.hardware += ", trained on from " + describe(start.compute_origin);
+    }
     report_of_training_ = std::move(training.report);
     return {};
   }
@@ -200,6 +200,22 @@ class TrainComputeCommand final : public TrainCommand {
   }
 
  private:
+  /// The models of --start; of `options` what goes with a network that there is.
+  Result<CostModels> read_start(ComputeTrainOptions& options) const {
+    NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels named, load_cost_models(*start_));
+    if (!named.models.compute) {
+      return invalid_input("--start: found '" + *start_ + "' without a compute half");
+    }
+    if (target_ || !table_widths_.empty() || !head_widths_.empty()) {
+      return invalid_input(
+          "--start: found with --target, --table-widths or --head-widths, expected none: a "
+          "network that there is has its own");
+    }
+    if (!features_) options.features = named.models.compute->features.to_string();
+    options.fit.members = 1;
+    return std::move(named.models);
+  }
+
   std::optional<std::string> tables_;
   std::optional<std::string> features_;
   std::optional<std::string> start_;

@@ -68,7 +68,7 @@ class HostMemorySearch {
   void begin_cycle(std::int64_t end) {
     start_ = std::chrono::steady_clock::now();
     cycle_ = given_;
-    cycle_.evaluations = end - spent_;
+    cycle_.evaluations = end > 0 ? std::max<std::int64_t>(1, end - spent_) : 0;
     if (given_.time_limit_s > 0) cycle_.time_limit_s = std::max(kLeastSeconds, seconds_left());
     evaluations_ = Evaluations(cycle_.evaluations);
   }
@@ -89,9 +89,9 @@ class HostMemorySearch {
     own.advise = own.bound_within_memory = false;
     Result<search::SearchResult> fused =
         search_on_devices(problem_.problem, problem_.evaluator, algorithm_, own);
+    stopped_early_ |= fused.status().code() == StatusCode::kCancelled;
     if (!fused.ok() && !may_go_on(fused.status())) return fused.status();
     found_on_devices_ = fused.ok();
-    stopped_early_ |= fused.status().code() == StatusCode::kCancelled;
     if (fused.ok()) {
       // A bound of tables on the devices holds for all plans where no other kernel is faster.
       if (!capabilities(problem_.models).fused_is_fastest) fused->lower_bound.reset();

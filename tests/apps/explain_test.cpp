@@ -26,11 +26,13 @@ using neuroshard::test::TemporaryFolder;
 const std::string kTables = source_file("examples/dlrm_dcnv2.json");
 
 /// A plan of the example by the algorithm, in the folder.
-std::string example_plan(const TemporaryFolder& folder, const std::string& algorithm) {
+std::string example_plan(const TemporaryFolder& folder, const std::string& algorithm,
+                         const std::string& data_parallel = "off") {
   const std::string plan = folder.file(algorithm + ".json");
-  const Outcome made = run_command(
-      {"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB", "--algorithm",
-       algorithm, "--evaluations", "100000", "--row-splits", "even", "--output", plan});
+  const Outcome made =
+      run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB",
+                   "--algorithm", algorithm, "--evaluations", "100000", "--row-splits", "even",
+                   "--data-parallel", data_parallel, "--output", plan});
   BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
   return plan;
 }
@@ -46,7 +48,7 @@ Outcome explained(const std::string& plan, const std::vector<std::string>& more 
 
 BOOST_AUTO_TEST_CASE(people_are_told_each_table_and_whether_one_change_would_do_better) {
   const TemporaryFolder folder;
-  const Outcome good = explained(example_plan(folder, "refine"));
+  const Outcome good = explained(example_plan(folder, "refine", "on"));
   BOOST_TEST(good.exit_code == 0, good.err);
   BOOST_TEST(contains(good.out, "SIMULATED"));
   BOOST_TEST(contains(good.out, "cat_20  rows over devices 0 to 7 "), good.out);

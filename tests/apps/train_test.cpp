@@ -212,4 +212,39 @@ BOOST_AUTO_TEST_CASE(hardware_that_no_reader_of_the_model_takes_is_refused) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_network_that_is_trained_on_keeps_its_inputs_and_says_where_it_is_from) {
+  const TemporaryFolder folder;
+  collect(folder, "compute", 4096, "");
+  const std::string words = "train compute --data compute4096 --epochs 1 --start h100_sim";
+  run_in(folder, words + " --report report.json --output model.safetensors");
+  const json::object options = options_of(folder, "report.json", "compute");
+  check_options(options, {{"members", "1"}});
+  const Outcome poorer =
+      run_command(split_words(words + " --features paper --output poorer.safetensors"),
+                  {.directory = folder.path()});
+  BOOST_TEST(poorer.exit_code == 2);
+  BOOST_TEST(poorer.err.find("features: found ") != std::string::npos, poorer.err);
+  const Outcome alike = run_command(split_words(words + " --members 3 --output alike.safetensors"),
+                                    {.directory = folder.path()});
+  BOOST_TEST(alike.exit_code == 2);
+  BOOST_TEST(alike.err ==
+             "neuroshard train compute: --members: found 3 with --start, expected 1: all would "
+             "begin alike\n");
+  const std::string model = slurp(folder.file("model.safetensors"));
+  BOOST_TEST(model.find("trained on from SIMULATED hardware H100-80G") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(lookups_that_kernels_do_not_know_are_drawn_for_simulations_alone) {
+  const TemporaryFolder folder;
+  for (const std::string flag : {"--max-features 4", "--not-pooled 0.5"}) {
+    const Outcome outcome =
+        run_command(split_words("collect compute --backend cpu --samples 1 --output data " + flag),
+                    {.directory = folder.path()});
+    BOOST_TEST(outcome.exit_code == 2);
+    BOOST_TEST(outcome.err.find("found with --backend cpu, expected with sim") != std::string::npos,
+               outcome.err);
+    BOOST_TEST(!std::filesystem::exists(folder.file("data")));
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
