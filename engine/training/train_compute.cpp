@@ -53,10 +53,11 @@ std::vector<float> widened_parameters(const ComputeModel& start, const FitProble
   return parameters;
 }
 
-/// Known inputs as `start` scales them. Those that it lacks are 0 where they were: of the data
-/// that it has learned. Those that were the same in all of that have no weights, and are new.
+/// Inputs that `start` has are scaled as it scales them. One that it lacks was 0 in all data that
+/// it has learned, and has to stay 0 there. One that was the same in all of that data has no
+/// weights yet: it gets the deviation that it has now.
 Scaling widened_scaling(const ComputeModel& start, const FitProblem& problem, Scaling scaling) {
-  for (std::size_t k = 0; k < scaling.mean.size(); ++k) {
+  for (std::size_t k = start.scaling.mean.size(); k < scaling.mean.size(); ++k) {
     if (!problem.constant[k]) scaling.mean[k] = 0;
   }
   for (std::size_t k = 0; k < start.scaling.mean.size(); ++k) {

@@ -54,12 +54,12 @@ constexpr double kRelayoutSeconds = 4e-3;
 constexpr double kResize = 0.1;  // of the moves
 constexpr double kUneven = 0.5;  // of the splits
 
-// Walks over divisions have so many steps a table at least, .. 166 tasks of 8 to 150 generated
+// Walks over divisions have so many steps a table at least. 166 tasks of 8 to 150 generated
 // tables on 4 to 32 devices, 30,000 and 100,000 candidates, h200_sim: with 4 or 8 steps plans are
 // 0.10 and 0.14 % costlier in the mean; with 0.25 0.02 %, and some by 4 to 12 %.
 constexpr double kStepsPerTable = 2;
-// .. and no more tables than so many a device: of more, moves alone find out how to divide them.
-// (golden_costs_bench, 160 tasks each: with any number networks_8 is 0.25 % costlier,
+// They are for fewer tables than so many a device: of more, moves alone find out how to divide
+// them. (golden_costs_bench, 160 tasks each: with any number networks_8 is 0.25 % costlier,
 // networks_8_equal_columns 0.17, networks_4 0.05. 12 tasks of 70 and 100 tables on 16 devices,
 // 300,000 candidates by h200_sim, are 0.8 % cheaper than without such walks.)
 constexpr std::int32_t kDividedPerDevice = 7;
@@ -217,8 +217,8 @@ bool Refinement::divisions_pay(const WalkBudget::Share& share) const {
   return candidates >= kStepsPerTable * step * catalog_.tables();
 }
 
-/// What they find is what some of the next walks go on from, if it costs little more than the best
-/// plan.
+/// Some of the next walks go on from what they find, if it costs little more than the best plan.
+/// Where it costs less, it is the best plan, and these go on from the one before.
 void Refinement::walk_over_divisions() {
   const WalkBudget::Share share =
       budget_.share(kDivisionGenerations + kGenerations, kDivisionGenerations);
