@@ -22,11 +22,7 @@ Status check(const std::vector<Table>& pool, std::size_t tables) {
       return invalid_input(where + ": data_type is " + std::string(to_string(table.data_type)) +
                            ", expected fp32: cost data is collected in fp32");
     }
-    if (table.weighted) {
-      return invalid_input(where +
-                           " has lookups with weights, expected none: there is no ground truth of "
-                           "others");
-    }
+    NEUROSHARD_RETURN_IF_ERROR(check_has_no_weights(table, where));
     NEUROSHARD_RETURN_IF_ERROR(check_has_optimizer(table, where));
     if (table.optimizer != pool.front().optimizer) {
       return invalid_input(where + ": optimizer is " + std::string(to_string(table.optimizer)) +

@@ -15,18 +15,24 @@ Status check_has_optimizer(const Table& table, const std::string& where) {
                        ", expected sgd or rowwise_adagrad: there is no ground truth of others");
 }
 
+Status check_has_no_weights(const Table& table, const std::string& where) {
+  if (!table.weighted) return {};
+  return invalid_input(where +
+                       " has lookups with weights, expected none: kernels here and cost data know "
+                       "no others");
+}
+
 Status check_has_kernels(const Table& table, const std::string& where) {
   if (!table.pooled) {
     return invalid_input(where +
-                         " has lookups that are not pooled, expected pooled ones: there is "
-                         "no ground truth of others");
+                         " has lookups that are not pooled, expected pooled ones: kernels here "
+                         "know no others");
   }
-  if (table.features > 1 || table.weighted) {
-    return invalid_input(where + " has " +
-                         (table.weighted ? std::string("lookups with weights")
-                                         : std::to_string(table.features) + " features") +
-                         ", expected one feature without: there is no ground truth of others");
+  if (table.features > 1) {
+    return invalid_input(where + " has " + std::to_string(table.features) +
+                         " features, expected one feature: kernels here know no others");
   }
+  NEUROSHARD_RETURN_IF_ERROR(check_has_no_weights(table, where));
   return check_has_optimizer(table, where);
 }
 

@@ -14,6 +14,9 @@ namespace neuroshard {
 /// kInvalidInput, with `where` in front, when no ground truth knows the optimizer.
 Status check_has_optimizer(const Table& table, const std::string& where);
 
+/// The same when lookups have weights, which neither kernels nor files of cost data know.
+Status check_has_no_weights(const Table& table, const std::string& where);
+
 /// The same when no kernel here knows the optimizer, lookups with weights or that are not pooled,
 /// or outputs of several features.
 Status check_has_kernels(const Table& table, const std::string& where);
