@@ -107,7 +107,8 @@ def planned(folder, ranks, kind):
     for it tables stay whole."""
     path = os.path.join(folder, "tables.json")
     tables = [*BAGS, "words"]
-    save_tables(path, Model(), MEANS, 65536, reuse_histograms={table: REUSE for table in tables},
+    batch = 1048576 if kind == "sgd" else 262144  # of which the plans have what is asserted here
+    save_tables(path, Model(), MEANS, batch, reuse_histograms={table: REUSE for table in tables},
                 constraints={table: ParameterConstraints(min_partition=4 if kind == "sgd" else 32)
                              for table in tables})
     plan = neuroshard_engine.plan(
@@ -118,7 +119,7 @@ def planned(folder, ranks, kind):
 
 
 def ids_of(plan, ranks):
-    """Of a plan for 65,536 samples a step: a small part, since there are not as many here."""
+    """Of a plan for many more samples a step: a small part, since there are not as many here."""
     batches = [of_step(step, rank) for step in range(STEPS) for rank in range(ranks)]
     return rank_rows(Model(), batches, {each.table: each.rows // 40 for each in plan.hot_rows
                                         if each.table != "tags"})
