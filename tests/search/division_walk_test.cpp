@@ -6,22 +6,14 @@
 #include <cmath>
 
 #include "search/local/load_placer.h"
-#include "search/local/plan_pieces.h"
-#include "search/plan_cost.h"
-#include "tests/search/fused_evaluator.h"
+#include "tests/search/walk_task.h"
 #include "tests/support/sanitized.h"
 
 namespace neuroshard::search {
 
 namespace {
 
-std::vector<EntryId> wholes_of(const ShapeCatalog& catalog) {
-  std::vector<EntryId> wholes;
-  for (std::int32_t table = 0; table < catalog.tables(); ++table) {
-    wholes.push_back(catalog.whole(table));
-  }
-  return wholes;
-}
+using test::wholes_of;
 
 WalkProgress up_to(std::int64_t budget) {
   return [budget](std::int64_t candidates) {
@@ -38,39 +30,15 @@ BOOST_AUTO_TEST_CASE(walks_keep_to_memory_and_budget_and_find_cheaper_plans_than
   const std::int64_t budget = test::unless_sanitized(3000, 500);
   for (int round = 0; round < 8; ++round) {
     const auto devices = static_cast<std::int32_t>(round == 0 ? 40 : rng.between(2, 8));
-    const Workload workload = test::many_tables(rng, 12);
-    std::int64_t largest = 0;
-    std::int64_t all = 0;
-    for (std::int32_t table = 0; table < 12; ++table) {
-      const std::int64_t bytes = space_of(workload).whole_bytes(table);
-      largest = std::max(largest, bytes);
-      all += bytes;
-    }
-    const Cluster cluster =
-        test::make_cluster(devices, std::max(2 * largest, all / devices * 3 / 2));
-    const Problem problem{workload, cluster};
-    test::FusedEvaluator evaluator = test::random_fused(rng, workload, devices);
-    const ShapeCatalog catalog(problem.space, evaluator, {devices, 4});
-    LoadPlacer placer(problem, evaluator, catalog);
-    BOOST_REQUIRE(placer.place(wholes_of(catalog), {}));
-    const Assignment start = placer.assignment();
-    LocalWalk costs(problem, evaluator, catalog);
-    const double before = costs.cost(start);
-    const CommResponse response = costs.probe(start);
-    DivisionWalk walk(problem, evaluator, catalog);
-    const auto run = [&] { return walk.run(start, budget, response, Rng(7), up_to(budget)); };
+    const test::WalkTask task(rng, devices, 12);
+    DivisionWalk walk(task.problem, task.evaluator, task.catalog);
+    const auto run = [&] {
+      return walk.run(task.start, budget, task.response, Rng(7), up_to(budget));
+    };
     const WalkResult found = run();
-    BOOST_TEST(found.cost < before);
     BOOST_TEST(found.candidates <= budget);
     BOOST_TEST(found.candidates > budget * 9 / 10);
-    const Plan plan = plan_of(found.best, workload, catalog, devices);
-    BOOST_TEST(validate(workload, plan).ok());
-    BOOST_TEST(found.cost == plan_cost(plan, evaluator), boost::test_tools::tolerance(1e-5));
-    std::vector<std::int64_t> bytes(static_cast<std::size_t>(devices));
-    for (const Placed& piece : found.best) {
-      bytes[static_cast<std::size_t>(piece.device)] += catalog.entry(piece.entry).bytes;
-    }
-    BOOST_TEST(*std::max_element(bytes.begin(), bytes.end()) <= cluster.memory_bytes);
+    task.check(found);
     BOOST_TEST((run().best == found.best));  // whatever the walks before
   }
 }
