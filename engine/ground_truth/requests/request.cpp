@@ -36,10 +36,12 @@ Status check_has_kernels(const Table& table, const std::string& where) {
   return check_has_optimizer(table, where);
 }
 
-Status check_memory(const Workload& workload, std::span<const Shard> shards,
-                    std::int64_t limit_bytes) {
+Status check_shards(const Workload& workload, std::span<const Shard> shards,
+                    std::int64_t limit_bytes, TableCheck check_table) {
   std::int64_t bytes = 0;
   for (const Shard& shard : shards) {
+    const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
+    NEUROSHARD_RETURN_IF_ERROR(check_table(table, "table '" + table.name + "'"));
     if (__builtin_add_overflow(bytes, shard_bytes(workload, shape_of(shard), {}), &bytes) ||
         bytes > limit_bytes) {
       return invalid_input(std::to_string(shards.size()) + " shards need more than " +
@@ -47,15 +49,6 @@ Status check_memory(const Workload& workload, std::span<const Shard> shards,
     }
   }
   return {};
-}
-
-Status check_shards(const Workload& workload, std::span<const Shard> shards,
-                    std::int64_t limit_bytes) {
-  for (const Shard& shard : shards) {
-    const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
-    NEUROSHARD_RETURN_IF_ERROR(check_has_kernels(table, "table '" + table.name + "'"));
-  }
-  return check_memory(workload, shards, limit_bytes);
 }
 
 Status check_exchange(std::span<const std::int64_t> dims, std::span<const double> starts_ms,

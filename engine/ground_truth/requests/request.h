@@ -21,13 +21,13 @@ Status check_has_no_weights(const Table& table, const std::string& where);
 /// or outputs of several features.
 Status check_has_kernels(const Table& table, const std::string& where);
 
-/// kInvalidInput when the shards together need more than `limit_bytes`.
-Status check_memory(const Workload& workload, std::span<const Shard> shards,
-                    std::int64_t limit_bytes);
+/// One of the above.
+using TableCheck = Status (*)(const Table& table, const std::string& where);
 
-/// The same, and by check_has_kernels().
+/// kInvalidInput when the shards together need more than `limit_bytes`, or by a check of their
+/// tables: those of kernels by default.
 Status check_shards(const Workload& workload, std::span<const Shard> shards,
-                    std::int64_t limit_bytes);
+                    std::int64_t limit_bytes, TableCheck check_table = check_has_kernels);
 
 /// kInvalidInput unless there is at least one device, at most kMaxDevices, one start per device,
 /// finite starts and dims of at least 0, and a batch of at least one sample.

@@ -39,11 +39,8 @@ class SimGroundTruth final : public GroundTruth {
 
   Result<ComputeTime> measure_compute(const Workload& workload,
                                       std::span<const Shard> shards) override {
-    for (const Shard& shard : shards) {
-      const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
-      NEUROSHARD_RETURN_IF_ERROR(check_has_optimizer(table, "table '" + table.name + "'"));
-    }
-    NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, shards, memory_of(chosen_.profile)));
+    NEUROSHARD_RETURN_IF_ERROR(
+        check_shards(workload, shards, memory_of(chosen_.profile), check_has_optimizer));
     return simulate_compute(chosen_.profile, workload, shards);
   }
 
