@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/core/plan_check.h"
 #include "search/local/load_placer.h"
 #include "search/local/local_walk.h"
 #include "search/local/plan_pieces.h"
