@@ -45,7 +45,8 @@ class HotStarts {
         options_(options),
         began_(began) {}
 
-  std::optional<HotStart> run(const StartPlan& base, std::int64_t& evaluations) {
+  std::optional<HotStart> run(const StartPlan& base, const StartPlan* earlier,
+                              std::int64_t& evaluations) {
     const StopCheck over(options_);
     std::optional<HotStart> best;
     for (int round = 0; round < kPriceRounds && !over.stop(); ++round) {
@@ -62,6 +63,11 @@ class HotStarts {
         better = true;
       }
       if (!better) break;
+    }
+    const double least = best ? best->plan.cost : base.cost;
+    if (earlier != nullptr && earlier->cost < least) {
+      best.reset();
+      if (std::optional<HotStart> before = go_on_from(*earlier)) best.emplace(*std::move(before));
     }
     evaluator_.hold(best ? hot_rows(best->plan.plan) : std::vector<HotRows>());
     return best;
@@ -154,27 +160,43 @@ class HotStarts {
     return gains;
   }
 
-  std::optional<HotStart> start_with(std::span<const Gain> gains) {
+  /// The space with those hot rows, in order of their tables. Nothing: stopped before.
+  std::optional<HotStart> space_with(std::span<const HotRows> hot) {
     Problem with = problem_;
-    std::vector<HotRows> hot;
-    for (const Gain& gain : gains) {
-      TableSpace& own = with.space.tables[static_cast<std::size_t>(gain.hot.table)];
-      own.kernel.hot_rows = gain.hot.rows;
+    for (const HotRows& rows : hot) {
+      TableSpace& own = with.space.tables[static_cast<std::size_t>(rows.table)];
+      own.kernel.hot_rows = rows.rows;
       own.sharding.data_parallel = false;
       if (own.hot_rows == HotRowsBeside::kWhole) own.sharding.columns = own.sharding.rows = false;
-      with.cluster.memory_bytes -= gain.bytes;
-      hot.push_back(gain.hot);
+      with.cluster.memory_bytes -= hot_row_bytes(*own.table, rows.rows, problem_.space.step);
     }
     ShapeCatalog catalog(with.space, evaluator_, rows_, options_.cancel);
     if (!catalog.complete()) return std::nullopt;
+    evaluator_.hold(hot);
+    return HotStart{std::move(with), std::move(catalog), {}};
+  }
+
+  std::optional<HotStart> start_with(std::span<const Gain> gains) {
+    std::vector<HotRows> hot;
+    for (const Gain& gain : gains) hot.push_back(gain.hot);
     std::sort(hot.begin(), hot.end(),
               [](const HotRows& a, const HotRows& b) { return a.table < b.table; });
-    evaluator_.hold(hot);
+    std::optional<HotStart> start = space_with(hot);
+    if (!start) return std::nullopt;
     std::optional<StartPlan> plan = fast_start(
-        with, evaluator_, catalog, share_of_time(options_, began_, kHotShare, kHotSeconds),
-        budget_share(options_, kHotShare));
+        start->problem, evaluator_, start->catalog,
+        share_of_time(options_, began_, kHotShare, kHotSeconds), budget_share(options_, kHotShare));
     if (!plan) return std::nullopt;
-    return HotStart{std::move(with), std::move(catalog), *std::move(plan)};
+    start->plan = *std::move(plan);
+    return start;
+  }
+
+  std::optional<HotStart> go_on_from(const StartPlan& earlier) {
+    const std::vector<HotRows> hot = hot_rows(earlier.plan);
+    if (hot.empty()) return std::nullopt;
+    std::optional<HotStart> start = space_with(hot);
+    if (start) start->plan = earlier;
+    return start;
   }
 
   const Problem& problem_;
@@ -191,8 +213,10 @@ std::optional<HotStart> hot_start(const Problem& problem, PlanEvaluator& evaluat
                                   const ShapeCatalog& catalog, const RowShapes& rows,
                                   const SearchOptions& options,
                                   std::chrono::steady_clock::time_point began,
-                                  const StartPlan& base, std::int64_t& evaluations) {
-  return HotStarts(problem, evaluator, catalog, rows, options, began).run(base, evaluations);
+                                  const StartPlan& base, const StartPlan* earlier,
+                                  std::int64_t& evaluations) {
+  return HotStarts(problem, evaluator, catalog, rows, options, began)
+      .run(base, earlier, evaluations);
 }
 
 }  // namespace neuroshard::search

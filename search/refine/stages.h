@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "search/problem.h"
+#include "search/refine/start_plan.h"
+
+// A search with a budget of evaluations goes through stages that end where they end for every
+// budget. Each takes more for its first plans than the one before, and goes on from the best plan
+// so far. So a larger budget does all that a smaller one does, and more.
+
+namespace neuroshard::search {
+
+struct Stage {
+  SearchOptions limits;  ///< evaluations: from the beginning of the search to the end of the stage
+  SearchOptions first;   ///< those of its first plans
+  std::int64_t end = 0;  ///< where it would end, had the search more evaluations; 0: no limit
+  std::int64_t all = 0;  ///< evaluations of the search
+  /// The best plan of earlier stages, and the evaluations of all of them; null: this is the first.
+  const StartPlan* earlier = nullptr;
+  std::int64_t first_took = 0;  ///< evaluations that its first plans took, when they are made
+
+  [[nodiscard]] bool last() const { return limits.evaluations == all; }
+  [[nodiscard]] std::int64_t so_far() const {
+    return earlier == nullptr ? 0 : earlier->evaluations;
+  }
+  /// Whether first plans took so little that they would be the same with more.
+  [[nodiscard]] bool has_same_first_later() const;
+
+  /// Has it begin with the best plan so far, which outlives it, after that stage. Its first plans
+  /// have no more than is left, if they may come to need that.
+  void go_on_from(const StartPlan& best, const Stage& before);
+  void go_on_to_end() { limits.evaluations = all; }
+};
+
+/// Of a search of so many tables; one alone where time paces it.
+std::vector<Stage> stages_of(const SearchOptions& options, std::size_t tables);
+
+}  // namespace neuroshard::search
