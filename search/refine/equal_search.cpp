@@ -66,7 +66,6 @@ Result<SearchResult> search_equal_blocks(const Problem& problem, PlanEvaluator& 
     equal->plan.evaluations += first->plan.evaluations;
     equal->skipped = first->skipped;
   }
-  stage.first_took = equal->plan.evaluations;
   equal->plan.evaluations += stage.so_far();
   equal->seconds = seconds_since(entered);
   if (too_late_to_walk(own, began, *equal)) {

@@ -21,9 +21,8 @@ constexpr double kAnyCost = std::numeric_limits<double>::infinity();
 
 /// The start improved by walks, or one with hot rows where that is cheaper.
 Result<SearchResult> walked_from(const Problem& problem, PlanEvaluator& evaluator,
-                                 const ShapeCatalog& catalog, const RowShapes& rows,
-                                 const Stage& stage, std::chrono::steady_clock::time_point began,
-                                 FirstPlan start) {
+                                 const ShapeCatalog& catalog, const RowShapes& rows, Stage& stage,
+                                 std::chrono::steady_clock::time_point began, FirstPlan start) {
   if (too_late_to_walk(stage.limits, began, start)) {
     start.plan.stopped_early = true;
     return result_of(std::move(start));
@@ -91,9 +90,6 @@ Result<SearchResult> search_pieces(const Problem& problem, PlanEvaluator& evalua
   }
   const auto entered = std::chrono::steady_clock::now();
   Result<FirstPlan> first = first_plan(problem, evaluator, catalog, stage.first, began);
-  if (first.ok()) stage.first_took = first->plan.evaluations;
-  // Where costs add up, a later stage has more widths of columns, too.
-  if (first.ok() && !evaluator.additive() && stage.has_same_first_later()) stage.go_on_to_end();
   std::int64_t evaluations = stage.so_far();
   if (std::optional<SequenceStart> finer =
           finer_sequences(problem, evaluator, rows, stage.first, began,

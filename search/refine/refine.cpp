@@ -1,6 +1,8 @@
 #include "search/refine/refine.h"
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -26,16 +28,20 @@ namespace neuroshard::search {
 namespace {
 
 /// One stage after another, until one ends before its limits: then walks have nothing to gain.
+/// Plans are compared as they are told, with their columns joined, but the next stage goes on from
+/// one as walks know it. Where a stage has no plan, only the last may: it says why there is none.
 Result<SearchResult> search_in_stages(const Problem& problem, PlanEvaluator& evaluator,
                                       const SearchOptions& options, const RowShapes& rows,
                                       std::chrono::steady_clock::time_point began) {
   const auto search = has_equal_blocks(problem.space) ? search_equal_blocks : search_pieces;
   const ShapeCatalog catalog(problem.space, evaluator, rows, options.cancel);
   Result<SearchResult> best = stopped_before_plan();
+  double least = std::numeric_limits<double>::infinity();
   StartPlan earlier;
   const Stage* before = nullptr;
   std::vector<Stage> stages = stages_of(options, problem.workload.tables.size());
   for (Stage& stage : stages) {
+    if (!best.ok() && before != nullptr && !stage.last()) continue;
     if (best.ok()) stage.go_on_from(earlier, *before);
     before = &stage;
     evaluator.hold({});
@@ -47,13 +53,16 @@ Result<SearchResult> search_in_stages(const Problem& problem, PlanEvaluator& eva
       continue;
     }
     const double cost = plan_cost(found->plan, evaluator);
-    if (stage.earlier != nullptr && earlier.cost <= cost) {
-      found->plan = earlier.plan;
-    } else {
+    if (stage.earlier == nullptr || cost < earlier.cost) {
       earlier.plan = found->plan;
       earlier.cost = cost;
     }
+    found->plan =
+        with_joined_columns(std::move(found->plan), problem, evaluator, found->evaluations);
     earlier.evaluations = found->evaluations;
+    const double joined = plan_cost(found->plan, evaluator);
+    if (joined >= least) found->plan = best->plan;
+    least = std::min(least, joined);
     best = std::move(found);
     if (over || earlier.evaluations + kShortestWalk < stage.limits.evaluations) break;
   }
@@ -92,8 +101,6 @@ Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluat
   if (found.status().code() == StatusCode::kInfeasible) {
     return with_wider_options(problem, options, found.status());
   }
-  if (!found.ok()) return found;
-  found->plan = with_joined_columns(std::move(found->plan), problem, evaluator, found->evaluations);
   return found;
 }
 

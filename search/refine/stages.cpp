@@ -5,32 +5,24 @@
 namespace neuroshard::search {
 namespace {
 
-// Where stages end: at kLast, its thirds, and so on. Beyond it walks alone go on. (steps_up_bench,
-// 40 tasks, two seeds, beside a first plan of its own for each budget: that had 4.4 % of all steps
-// from 300 to 300,000 evaluations up, by 2.2 % in the mean, and this has none, nor 100 tasks to
-// 1,000,000. At 1,000 and 3,000 plans are 1.1 and 1.3 % costlier, at 30,000 and 100,000 0.6 and 0.4
-// % cheaper, else the same. With ninths they are costlier up to 10,000, by 0.1 to 1.4 %.)
+// Where stages end: at kLast, its thirds, and so on. Beyond it there is one more, to the end.
+// (steps_up_bench, 40 tasks, two seeds, beside a first plan of its own for each budget, which had
+// 4.4 % of all steps from 300 to 300,000 evaluations up, by 2.2 % in the mean: at 1,000 and 3,000
+// plans are 0.3 and 1.5 % costlier, at 30,000 and 100,000 as cheap and 0.3 % cheaper. With ninths
+// they are costlier up to 10,000, by 0.1 to 1.4 %.)
 constexpr double kLast = 90'000;
 constexpr double kGrowth = 3;
-constexpr double kLeast = 300;      // the shortest of all is no longer, ..
+constexpr double kLeast = 1'200;    // the shortest of all is no longer, ..
 constexpr double kEvaluations = 1;  // .. or has fewer than so many a table
 // Of a stage's end, what its first plans may take. (The same bench: a third or two thirds of it are
 // within 0.4 % of it at each budget.)
 constexpr double kFirstShare = 2.0 / 9;
-// First plans that took less of it would be the same with more. (The same bench: 200,000
-// evaluations with 0.25 and 0.4 are 0.4 and 0.8 % costlier; without it plans are the same to 0.1 %,
-// and a search of 100,000 takes 1.2 times as long.)
-constexpr double kUnused = 0.15;
 
 std::int64_t whole(double evaluations) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(evaluations));
 }
 
 }  // namespace
-
-bool Stage::has_same_first_later() const {
-  return static_cast<double>(first_took) < kUnused * static_cast<double>(first.evaluations);
-}
 
 void Stage::go_on_from(const StartPlan& best, const Stage& before) {
   earlier = &best;

@@ -20,19 +20,16 @@ struct Stage {
   std::int64_t all = 0;  ///< evaluations of the search
   /// The best plan of earlier stages, and the evaluations of all of them; null: this is the first.
   const StartPlan* earlier = nullptr;
-  std::int64_t first_took = 0;  ///< evaluations that its first plans took, when they are made
+  std::int64_t first_took = 0;  ///< evaluations before its walks, once these begin
 
   [[nodiscard]] bool last() const { return limits.evaluations == all; }
   [[nodiscard]] std::int64_t so_far() const {
     return earlier == nullptr ? 0 : earlier->evaluations;
   }
-  /// Whether first plans took so little that they would be the same with more.
-  [[nodiscard]] bool has_same_first_later() const;
 
   /// Has it begin with the best plan so far, which outlives it, after that stage. Its first plans
   /// have no more than is left, if they may come to need that.
   void go_on_from(const StartPlan& best, const Stage& before);
-  void go_on_to_end() { limits.evaluations = all; }
 };
 
 /// Of a search of so many tables; one alone where time paces it.

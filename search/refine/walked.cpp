@@ -116,12 +116,12 @@ SearchResult result_of(FirstPlan start) {
 }
 
 SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-                    const Stage& stage, std::chrono::steady_clock::time_point began,
-                    FirstPlan start) {
+                    Stage& stage, std::chrono::steady_clock::time_point began, FirstPlan start) {
   const SearchOptions& given = stage.limits;
   start = or_from(stage.earlier, std::move(start), problem.workload, catalog);
   const double start_cost = start.plan.cost;
   std::int64_t start_evaluations = start.plan.evaluations;
+  stage.first_took = start_evaluations - stage.so_far();
   const std::vector<Plan> rivals = std::move(start.rivals);
   const Plan other = std::move(start.other);
   SearchResult result = result_of(std::move(start));
@@ -165,9 +165,8 @@ SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const Shap
 }
 
 SearchResult walked_in_widths(const Problem& problem, PlanEvaluator& evaluator,
-                              const ShapeCatalog& catalog, const RowShapes& rows,
-                              const Stage& stage, std::chrono::steady_clock::time_point began,
-                              FirstPlan start) {
+                              const ShapeCatalog& catalog, const RowShapes& rows, Stage& stage,
+                              std::chrono::steady_clock::time_point began, FirstPlan start) {
   const std::size_t sizes = most_widths(stage, evaluator);
   if (sizes == 0) return walked(problem, evaluator, catalog, stage, began, std::move(start));
   const Problem any(problem.workload, problem.cluster,

@@ -20,13 +20,11 @@ SearchResult result_of(FirstPlan start);
 /// by walks in pieces of the catalog, where that is complete and has those; with a lower bound
 /// where there is time for one.
 SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-                    const Stage& stage, std::chrono::steady_clock::time_point began,
-                    FirstPlan start);
+                    Stage& stage, std::chrono::steady_clock::time_point began, FirstPlan start);
 
 /// The same in as many widths of columns as there is time for. `catalog`: of the problem.
 SearchResult walked_in_widths(const Problem& problem, PlanEvaluator& evaluator,
-                              const ShapeCatalog& catalog, const RowShapes& rows,
-                              const Stage& stage, std::chrono::steady_clock::time_point began,
-                              FirstPlan start);
+                              const ShapeCatalog& catalog, const RowShapes& rows, Stage& stage,
+                              std::chrono::steady_clock::time_point began, FirstPlan start);
 
 }  // namespace neuroshard::search

@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_SUITE(stages)
 
 BOOST_AUTO_TEST_CASE(all_but_the_last_are_those_of_any_larger_budget) {
   const std::vector<Stage> most = stages_for(10'000'000);
-  for (std::int64_t evaluations = 200; evaluations < 10'000'000; evaluations += evaluations / 7) {
+  for (std::int64_t evaluations = 250; evaluations < 10'000'000; evaluations += evaluations / 7) {
     const std::vector<Stage> own = stages_for(evaluations);
     BOOST_REQUIRE(own.size() <= most.size());
     for (std::size_t k = 0; k < own.size(); ++k) {
@@ -41,18 +41,6 @@ BOOST_AUTO_TEST_CASE(each_takes_more_for_its_first_plans_than_the_one_before) {
     BOOST_TEST(all[k].limits.evaluations > 2 * all[k - 1].limits.evaluations);
     BOOST_TEST(all[k].first.evaluations < all[k].limits.evaluations);
   }
-}
-
-BOOST_AUTO_TEST_CASE(first_plans_with_much_left_would_be_the_same_with_more) {
-  Stage stage = stages_for(50'000).front();
-  stage.first_took = stage.first.evaluations / 2;
-  BOOST_TEST(!stage.has_same_first_later());
-  stage.first_took = stage.first.evaluations / 10;
-  BOOST_TEST(stage.has_same_first_later());
-  BOOST_TEST(!stage.last());
-  stage.go_on_to_end();
-  BOOST_TEST(stage.last());
-  BOOST_TEST(stage.limits.evaluations == 50'000);
 }
 
 BOOST_AUTO_TEST_CASE(first_plans_that_may_take_more_than_is_left_have_what_is_left) {
@@ -77,7 +65,7 @@ BOOST_AUTO_TEST_CASE(a_search_that_time_paces_has_one_without_a_limit) {
   BOOST_TEST(timed[0].end == 0);
 }
 
-BOOST_AUTO_TEST_CASE(many_tables_have_no_stage_of_fewer_evaluations_than_tables) {
+BOOST_AUTO_TEST_CASE(many_tables_have_no_stage_of_much_fewer_evaluations_than_tables) {
   for (const std::size_t tables : {1'000u, 20'000u, 100'000u}) {
     const std::vector<Stage> all = stages_for(1'000'000, tables);
     BOOST_TEST(all[0].limits.evaluations >= static_cast<std::int64_t>(tables / 3));
