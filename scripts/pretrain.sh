@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the shipped cost models, models/*.safetensors, from simulated hardware: same commit, same
-# processor kind, same bytes. Some 20 minutes each on 2 cores. Arguments: names to make (default all).
+# processor kind, same bytes. Half an hour or more each on 2 cores. Arguments: names to make (default all).
 # With --errors first, makes none: it has those that there are say how far off they are, by data of the
 # same kinds that they were not trained with. A minute.
 set -euo pipefail

@@ -61,7 +61,7 @@ Result<SearchResult> search_in_stages(const Problem& problem, PlanEvaluator& eva
         with_joined_columns(std::move(found->plan), problem, evaluator, found->evaluations);
     earlier.evaluations = found->evaluations;
     const double joined = plan_cost(found->plan, evaluator);
-    if (joined >= least) found->plan = best->plan;
+    if (best.ok() && !(joined < least)) found->plan = best->plan;
     least = std::min(least, joined);
     best = std::move(found);
     if (over || earlier.evaluations + kShortestWalk < stage.limits.evaluations) break;
