@@ -45,8 +45,7 @@ class HotStarts {
         options_(options),
         began_(began) {}
 
-  std::optional<HotStart> run(const StartPlan& base, const StartPlan* earlier,
-                              std::int64_t& evaluations) {
+  std::optional<HotStart> run(const StartPlan& base, std::int64_t& evaluations) {
     const StopCheck over(options_);
     std::optional<HotStart> best;
     for (int round = 0; round < kPriceRounds && !over.stop(); ++round) {
@@ -63,11 +62,6 @@ class HotStarts {
         better = true;
       }
       if (!better) break;
-    }
-    const double least = best ? best->plan.cost : base.cost;
-    if (earlier != nullptr && earlier->cost < least) {
-      best.reset();
-      if (std::optional<HotStart> before = go_on_from(*earlier)) best.emplace(*std::move(before));
     }
     evaluator_.hold(best ? hot_rows(best->plan.plan) : std::vector<HotRows>());
     return best;
@@ -160,43 +154,27 @@ class HotStarts {
     return gains;
   }
 
-  /// The space with those hot rows, in order of their tables. Nothing: stopped before.
-  std::optional<HotStart> space_with(std::span<const HotRows> hot) {
+  std::optional<HotStart> start_with(std::span<const Gain> gains) {
     Problem with = problem_;
-    for (const HotRows& rows : hot) {
-      TableSpace& own = with.space.tables[static_cast<std::size_t>(rows.table)];
-      own.kernel.hot_rows = rows.rows;
+    std::vector<HotRows> hot;
+    for (const Gain& gain : gains) {
+      TableSpace& own = with.space.tables[static_cast<std::size_t>(gain.hot.table)];
+      own.kernel.hot_rows = gain.hot.rows;
       own.sharding.data_parallel = false;
       if (own.hot_rows == HotRowsBeside::kWhole) own.sharding.columns = own.sharding.rows = false;
-      with.cluster.memory_bytes -= hot_row_bytes(*own.table, rows.rows, problem_.space.step);
+      with.cluster.memory_bytes -= gain.bytes;
+      hot.push_back(gain.hot);
     }
     ShapeCatalog catalog(with.space, evaluator_, rows_, options_.cancel);
     if (!catalog.complete()) return std::nullopt;
-    evaluator_.hold(hot);
-    return HotStart{std::move(with), std::move(catalog), {}};
-  }
-
-  std::optional<HotStart> start_with(std::span<const Gain> gains) {
-    std::vector<HotRows> hot;
-    for (const Gain& gain : gains) hot.push_back(gain.hot);
     std::sort(hot.begin(), hot.end(),
               [](const HotRows& a, const HotRows& b) { return a.table < b.table; });
-    std::optional<HotStart> start = space_with(hot);
-    if (!start) return std::nullopt;
+    evaluator_.hold(hot);
     std::optional<StartPlan> plan = fast_start(
-        start->problem, evaluator_, start->catalog,
-        share_of_time(options_, began_, kHotShare, kHotSeconds), budget_share(options_, kHotShare));
+        with, evaluator_, catalog, share_of_time(options_, began_, kHotShare, kHotSeconds),
+        budget_share(options_, kHotShare));
     if (!plan) return std::nullopt;
-    start->plan = *std::move(plan);
-    return start;
-  }
-
-  std::optional<HotStart> go_on_from(const StartPlan& earlier) {
-    const std::vector<HotRows> hot = hot_rows(earlier.plan);
-    if (hot.empty()) return std::nullopt;
-    std::optional<HotStart> start = space_with(hot);
-    if (start) start->plan = earlier;
-    return start;
+    return HotStart{std::move(with), std::move(catalog), *std::move(plan)};
   }
 
   const Problem& problem_;
@@ -213,10 +191,8 @@ std::optional<HotStart> hot_start(const Problem& problem, PlanEvaluator& evaluat
                                   const ShapeCatalog& catalog, const RowShapes& rows,
                                   const SearchOptions& options,
                                   std::chrono::steady_clock::time_point began,
-                                  const StartPlan& base, const StartPlan* earlier,
-                                  std::int64_t& evaluations) {
-  return HotStarts(problem, evaluator, catalog, rows, options, began)
-      .run(base, earlier, evaluations);
+                                  const StartPlan& base, std::int64_t& evaluations) {
+  return HotStarts(problem, evaluator, catalog, rows, options, began).run(base, evaluations);
 }
 
 }  // namespace neuroshard::search

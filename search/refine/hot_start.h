@@ -24,15 +24,13 @@ struct HotStart {
 /// The cheapest of some fast plans with hot rows, if that is cheaper than `base`: of each table as
 /// many as save the most by what a little more of everything takes in `base`, where they save
 /// anything, and of the tables all that do so, or those that save the most. Hot rows may take
-/// options.hot_memory_bytes of each device. `catalog`: of the problem, complete. The plan of an
-/// `earlier` stage, if there is one with hot rows, where that is cheaper yet. Nothing where no
+/// options.hot_memory_bytes of each device. `catalog`: of the problem, complete. Nothing where no
 /// table gains. Takes a share of the time, counted from `began`, or of the budget; what it takes is
 /// added to `evaluations`. The evaluator holds the hot rows of what is returned.
 std::optional<HotStart> hot_start(const Problem& problem, PlanEvaluator& evaluator,
                                   const ShapeCatalog& catalog, const RowShapes& rows,
                                   const SearchOptions& options,
                                   std::chrono::steady_clock::time_point began,
-                                  const StartPlan& base, const StartPlan* earlier,
-                                  std::int64_t& evaluations);
+                                  const StartPlan& base, std::int64_t& evaluations);
 
 }  // namespace neuroshard::search

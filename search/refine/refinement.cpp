@@ -258,7 +258,6 @@ void Refinement::join_best() {
     return budget_.cancelled() ||
            (paced_by_time(options_) && seconds_since(joining) > kJoinShare * options_.time_limit_s);
   });
-  best_.cost = walker(0).cost(best_.pieces);
 }
 
 void Refinement::add_rival(Assignment rival) {
@@ -278,13 +277,9 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far,
   if (catalog_.host_devices() > 0)
     join_best();  // walks move no blocks: what they gain has to be first
   best_.cost = walker(0).cost(best_.pieces);
-  const auto cycle = [&] {
-    run_cycle();
-    // So that what a search gains that ends here is not lost to a longer one.
-    if (budget_.plans() > 0) join_best();
-  };
-  budget_.run_cycles(WalkBudget::Cycles::kGrowing, evaluations_so_far, cycle,
-                     [&] { return proven(); });
+  budget_.run_cycles(
+      WalkBudget::Cycles::kGrowing, evaluations_so_far, [&] { run_cycle(); },
+      [&] { return proven(); });
   join_best();
   stopped_early_ = budget_.over() && !proven();
 }

@@ -18,10 +18,6 @@ constexpr double kReportSeconds = 0.1;  // between two progress reports
 // candidates; with a growth of 2 or 4 between -0.37 and 0.14 at the last two.)
 constexpr double kCycleGrowth = 3;
 constexpr double kFirstCycle = 2000;
-// It is so many times as long as all that the search has done before, if that is more: then it ends
-// as a stage does (stages.h). (steps_up_bench: once as long or 2,000 from 3,000 evaluations on
-// within 0.3 %.)
-constexpr double kBeyondBefore = 2;
 
 // Of time cycles grow alike, from these seconds on. (DLRM-DCNv2 on 8 devices, h200_sim, 1 s, eight
 // seeds: one cycle for all of it is 0.7 % costlier, a first one of 2 ms as good; 1,000 generated
@@ -47,9 +43,8 @@ void WalkBudget::run_cycles(Cycles cycles, std::int64_t evaluations_so_far,
   total_ = std::max<std::int64_t>(0, options_.evaluations - evaluations_so_far);
   if (cycles == Cycles::kGrowing) {
     double planned = 0;
-    const auto as_before = kBeyondBefore * static_cast<double>(evaluations_so_far);
-    for (double length = std::max(kFirstCycle, as_before);
-         !used_up() && !over() && !ended() && !too_late(); length *= kCycleGrowth) {
+    for (double length = kFirstCycle; !used_up() && !over() && !ended() && !too_late();
+         length *= kCycleGrowth) {
       planned += length;
       begin_cycle(static_cast<std::int64_t>(planned), options_.time_limit_s);
       run_cycle();
