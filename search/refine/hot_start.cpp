@@ -11,6 +11,7 @@
 #include "search/piece_sizes.h"
 #include "search/refine/fast_start.h"
 #include "search/refine/price_list.h"
+#include "search/refine/walk_space.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {
@@ -33,6 +34,13 @@ double certain_lookups(std::int64_t count) {
   return seen - 2 * std::sqrt(seen);
 }
 
+/// A plan with hot rows, in what was searched for it.
+struct HotStart {
+  Problem problem;
+  ShapeCatalog catalog;
+  StartPlan plan;
+};
+
 class HotStarts {
  public:
   HotStarts(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
@@ -45,7 +53,7 @@ class HotStarts {
         options_(options),
         began_(began) {}
 
-  std::optional<HotStart> run(const StartPlan& base, std::int64_t& evaluations) {
+  std::optional<StartPlan> run(const StartPlan& base, std::int64_t& evaluations) {
     const StopCheck over(options_);
     std::optional<HotStart> best;
     for (int round = 0; round < kPriceRounds && !over.stop(); ++round) {
@@ -64,7 +72,8 @@ class HotStarts {
       if (!better) break;
     }
     evaluator_.hold(best ? hot_rows(best->plan.plan) : std::vector<HotRows>());
-    return best;
+    if (!best) return std::nullopt;
+    return std::move(best->plan);
   }
 
  private:
@@ -155,20 +164,13 @@ class HotStarts {
   }
 
   std::optional<HotStart> start_with(std::span<const Gain> gains) {
-    Problem with = problem_;
     std::vector<HotRows> hot;
-    for (const Gain& gain : gains) {
-      TableSpace& own = with.space.tables[static_cast<std::size_t>(gain.hot.table)];
-      own.kernel.hot_rows = gain.hot.rows;
-      own.sharding.data_parallel = false;
-      if (own.hot_rows == HotRowsBeside::kWhole) own.sharding.columns = own.sharding.rows = false;
-      with.cluster.memory_bytes -= gain.bytes;
-      hot.push_back(gain.hot);
-    }
-    ShapeCatalog catalog(with.space, evaluator_, rows_, options_.cancel);
-    if (!catalog.complete()) return std::nullopt;
+    for (const Gain& gain : gains) hot.push_back(gain.hot);
     std::sort(hot.begin(), hot.end(),
               [](const HotRows& a, const HotRows& b) { return a.table < b.table; });
+    Problem with = with_hot_rows(problem_, hot);
+    ShapeCatalog catalog(with.space, evaluator_, rows_, options_.cancel);
+    if (!catalog.complete()) return std::nullopt;
     evaluator_.hold(hot);
     std::optional<StartPlan> plan = fast_start(
         with, evaluator_, catalog, share_of_time(options_, began_, kHotShare, kHotSeconds),
@@ -187,11 +189,11 @@ class HotStarts {
 
 }  // namespace
 
-std::optional<HotStart> hot_start(const Problem& problem, PlanEvaluator& evaluator,
-                                  const ShapeCatalog& catalog, const RowShapes& rows,
-                                  const SearchOptions& options,
-                                  std::chrono::steady_clock::time_point began,
-                                  const StartPlan& base, std::int64_t& evaluations) {
+std::optional<StartPlan> hot_start(const Problem& problem, PlanEvaluator& evaluator,
+                                   const ShapeCatalog& catalog, const RowShapes& rows,
+                                   const SearchOptions& options,
+                                   std::chrono::steady_clock::time_point began,
+                                   const StartPlan& base, std::int64_t& evaluations) {
   return HotStarts(problem, evaluator, catalog, rows, options, began).run(base, evaluations);
 }
 

@@ -9,17 +9,7 @@
 #include "search/refine/start_plan.h"
 #include "search/row_shapes.h"
 
-// Which tables have hot rows, and how many, is a property of the space that walks are in and not a
-// step that they take: rows on every device pay together, since they share a collective.
-
 namespace neuroshard::search {
-
-/// What to search when tables have hot rows, and a plan with them.
-struct HotStart {
-  Problem problem;  ///< with the memory that hot rows leave
-  ShapeCatalog catalog;
-  StartPlan plan;
-};
 
 /// The cheapest of some fast plans with hot rows, if that is cheaper than `base`: of each table as
 /// many as save the most by what a little more of everything takes in `base`, where they save
@@ -27,10 +17,10 @@ struct HotStart {
 /// options.hot_memory_bytes of each device. `catalog`: of the problem, complete. Nothing where no
 /// table gains. Takes a share of the time, counted from `began`, or of the budget; what it takes is
 /// added to `evaluations`. The evaluator holds the hot rows of what is returned.
-std::optional<HotStart> hot_start(const Problem& problem, PlanEvaluator& evaluator,
-                                  const ShapeCatalog& catalog, const RowShapes& rows,
-                                  const SearchOptions& options,
-                                  std::chrono::steady_clock::time_point began,
-                                  const StartPlan& base, std::int64_t& evaluations);
+std::optional<StartPlan> hot_start(const Problem& problem, PlanEvaluator& evaluator,
+                                   const ShapeCatalog& catalog, const RowShapes& rows,
+                                   const SearchOptions& options,
+                                   std::chrono::steady_clock::time_point began,
+                                   const StartPlan& base, std::int64_t& evaluations);
 
 }  // namespace neuroshard::search

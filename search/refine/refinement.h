@@ -17,6 +17,9 @@
 
 namespace neuroshard::search {
 
+/// Whether no plan can be cheaper by more than rounding.
+bool is_proven(double cost, std::optional<double> bound);
+
 /// The walks of one refine search: generations of several walks at a time, each from the best plan
 /// so far, or from a rival of its; their shares of the budget; and the best plan they have found.
 /// What it is made from must outlive it. Not thread-safe; uses the threads of options.pool.
@@ -58,6 +61,7 @@ class Refinement {
   LocalWalk& walker(int worker) { return walkers(worker).walk; }
   Walkers& walkers(int worker);
   void join_best();
+  void change_best();
   [[nodiscard]] Lineage& lineage_of(int generation, std::int64_t index);
   [[nodiscard]] Rng rng_of(std::int64_t index) const;
   std::vector<WalkResult> run_walks(const IndexedWalk& walk);

@@ -63,12 +63,12 @@ SearchSpace with_finest_sequences(SearchSpace space, std::int32_t devices) {
   return with_sequence_parts(std::move(space), parts);
 }
 
-std::optional<SequenceStart> finer_sequences(const Problem& problem, PlanEvaluator& evaluator,
-                                             const RowShapes& rows, const SearchOptions& options,
-                                             std::chrono::steady_clock::time_point began,
-                                             double cost, std::int64_t& evaluations) {
+std::optional<StartPlan> finer_sequences(const Problem& problem, PlanEvaluator& evaluator,
+                                         const RowShapes& rows, const SearchOptions& options,
+                                         std::chrono::steady_clock::time_point began, double cost,
+                                         std::int64_t& evaluations) {
   const StopCheck over(options);
-  std::optional<SequenceStart> best;
+  std::optional<StartPlan> best;
   for (std::int32_t parts = 4; parts <= kMostParts; parts *= 2) {
     const bool many = parts / 2 >= kPartsPerDevice * problem.cluster.devices;
     if (many || !any_finer(problem.space, parts) || over.stop()) break;
@@ -79,7 +79,7 @@ std::optional<SequenceStart> finer_sequences(const Problem& problem, PlanEvaluat
     evaluations += found->evaluations;
     if (found->cost >= cost) continue;
     cost = found->cost;
-    best = SequenceStart{finer.space, *std::move(found)};
+    best = std::move(found);
   }
   return best;
 }

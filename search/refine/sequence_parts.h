@@ -25,19 +25,13 @@ std::int32_t sequence_parts_of(const Plan& plan, const SearchSpace& space);
 /// The same in the most pieces that are tried for so many devices.
 SearchSpace with_finest_sequences(SearchSpace space, std::int32_t devices);
 
-/// A space, and a plan in it.
-struct SequenceStart {
-  SearchSpace space;
-  StartPlan plan;
-};
-
 /// The cheapest of the fast plans with tables that are not pooled in quarters, in eighths, and so
-/// on, if that is cheaper than `cost`; nothing where no such table may be cut so, or
-/// the space has it decided. Takes a share of
-/// the time, counted from `began`, or of the budget; what it takes is added to `evaluations`.
-std::optional<SequenceStart> finer_sequences(const Problem& problem, PlanEvaluator& evaluator,
-                                             const RowShapes& rows, const SearchOptions& options,
-                                             std::chrono::steady_clock::time_point began,
-                                             double cost, std::int64_t& evaluations);
+/// on, if that is cheaper than `cost`; nothing where no such table may be cut so, or the space has
+/// it decided. Takes a share of the time, counted from `began`, or of the budget; what it takes is
+/// added to `evaluations`.
+std::optional<StartPlan> finer_sequences(const Problem& problem, PlanEvaluator& evaluator,
+                                         const RowShapes& rows, const SearchOptions& options,
+                                         std::chrono::steady_clock::time_point began, double cost,
+                                         std::int64_t& evaluations);
 
 }  // namespace neuroshard::search

@@ -44,15 +44,18 @@ class WalkBudget {
   /// larger budget does all that a smaller one does, and more.
   enum class Cycles { kOne, kGrowing };
 
-  /// Spends a budget of candidates, of which some are used up before, in such `cycles`. Time is
+  /// Spends a budget of candidates, of which some are used up before, in such `cycles`, but for a
+  /// share that is kept for what comes after each of them. Time is
   /// spent in longer and longer ones, the last to the limit, so that whoever interrupts a long
   /// search has the plan of a finished one. A budget too large for the time limit is given up early
   /// for what time is left, all of which is then used. None begins when `ended` says so.
-  void run_cycles(Cycles cycles, std::int64_t evaluations_so_far,
+  void run_cycles(Cycles cycles, std::int64_t evaluations_so_far, double kept_share,
                   const std::function<void()>& run_cycle, const std::function<bool()>& ended);
 
   /// Of the cycle, in candidates; 0: no limit.
   [[nodiscard]] std::int64_t plans() const { return budget_; }
+  /// All that is left of the budget, with what is kept.
+  [[nodiscard]] std::int64_t left() const { return total_ + kept_ - candidates_; }
   /// Whether walks have taken so long that the budget cannot be used up within the time.
   [[nodiscard]] bool too_late() const { return too_late_; }
 
@@ -87,6 +90,7 @@ class WalkBudget {
   const int walks_;
   const std::string_view name_;
   std::int64_t total_ = 0;   // candidates of all cycles; 0: no limit
+  std::int64_t kept_ = 0;    // for what comes after cycles
   std::int64_t budget_ = 0;  // candidates to the end of the cycle; 0: no limit
   double cycle_end_ = 0;     // seconds after began_
   std::int64_t candidates_ = 0;

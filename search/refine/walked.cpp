@@ -26,25 +26,28 @@ constexpr double kLeastForBound = 0.3;
 constexpr double kLeastForQuick = 0.9;
 constexpr std::int64_t kPlansForQuick = 20'000;
 
-BoundEffort effort_for(const SearchOptions& options, double seconds_left) {
-  const bool more = options.evaluations > 0 ? options.evaluations >= kPlansForQuick
-                                            : seconds_left >= kLeastForQuick;
+/// That of the last stage is told.
+BoundEffort effort_for(const Stage& stage, double seconds_left) {
+  const std::int64_t plans = stage.limits.evaluations;
+  const bool more =
+      stage.last() && (plans > 0 ? plans >= kPlansForQuick : seconds_left >= kLeastForQuick);
   return more ? BoundEffort::kQuick : BoundEffort::kArea;
 }
 
-/// For how many sizes of pieces a search has time. Where costs do not add up, tables stay in
-/// halves: golden_costs_bench with any widths had networks_64 0.1 % cheaper, but dcnv2_networks_16
-/// 0.7 % costlier; networks are trained on halves.
-std::size_t most_widths(const SearchOptions& options, const PlanEvaluator& evaluator) {
-  constexpr double kOfEvaluations = 0.05;
+/// For how many sizes of pieces a search has time. (Of evaluations: steps_up_bench --cost-model
+/// torchrec, 40 tasks, is within 0.1 % with 0.007 or 0.05 from 30,000 to 300,000.) Where costs do
+/// not add up, tables stay in halves: golden_costs_bench with any widths had networks_64 0.1 %
+/// cheaper, but dcnv2_networks_16 0.7 % costlier; networks are trained on halves.
+std::size_t most_widths(const Stage& stage, const PlanEvaluator& evaluator) {
+  constexpr double kOfEvaluations = 0.02;
   constexpr double kASecond = 50'000;
   constexpr double kMost = 100'000;
   if (!evaluator.additive()) return 0;
   double most = kMost;
-  if (options.evaluations > 0) {
-    most = std::min(most, kOfEvaluations * static_cast<double>(options.evaluations));
-  } else if (options.time_limit_s > 0) {
-    most = std::min(most, kASecond * options.time_limit_s);
+  if (stage.end > 0) {
+    most = std::min(most, kOfEvaluations * static_cast<double>(stage.end));
+  } else if (stage.limits.time_limit_s > 0) {
+    most = std::min(most, kASecond * stage.limits.time_limit_s);
   }
   return static_cast<std::size_t>(most);
 }
@@ -55,18 +58,21 @@ struct ChosenStart {
   std::int64_t candidates = 0;
 };
 
-/// What the better of two starts is after short walks, each a share of the options' limits. (Tasks
-/// of 12 to 100 generated tables on 32 devices, 0.3 s: 14 are 5.2 % cheaper than without blocks
-/// over hosts, 6.2 with a share of 0.05. golden_costs_bench: networks_16 has 80 tasks 0.1 %
-/// cheaper, with 0.05 0.1 costlier; networks_64 1.5 cheaper, dcnv2_networks_16 9.0, both with
-/// either.)
+/// What the better of two starts is after short walks, each a share of the time limit, or of the
+/// evaluations so far. (Tasks of 12 to 100 generated tables on 32 devices, 0.3 s: 14 are 5.2 %
+/// cheaper than without blocks over hosts, 6.2 with a share of 0.05. golden_costs_bench:
+/// networks_16 has 80 tasks 0.1 % cheaper, with 0.05 0.1 costlier; networks_64 1.5 cheaper,
+/// dcnv2_networks_16 9.0, both with either.)
 ChosenStart chosen_of(const std::array<Assignment, 2>& starts, const Problem& problem,
                       const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-                      const SearchOptions& options) {
+                      const SearchOptions& options, std::int64_t so_far) {
   constexpr double kShareOfEach = 0.02;
   SearchOptions own = options;
   own.progress = nullptr;
-  if (own.evaluations > 0) own.evaluations = budget_share(options, kShareOfEach);
+  if (own.evaluations > 0) {
+    own.evaluations = so_far;
+    own.evaluations = budget_share(own, kShareOfEach);
+  }
   if (paced_by_time(own)) own.time_limit_s *= kShareOfEach;
   ChosenStart chosen;
   double least = std::numeric_limits<double>::infinity();
@@ -92,8 +98,9 @@ SearchResult result_of(FirstPlan start) {
 }
 
 SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-                    const SearchOptions& given, std::chrono::steady_clock::time_point began,
+                    const Stage& stage, std::chrono::steady_clock::time_point began,
                     FirstPlan start) {
+  const SearchOptions& given = stage.limits;
   const double start_cost = start.plan.cost;
   std::int64_t start_evaluations = start.plan.evaluations;
   const std::vector<Plan> rivals = std::move(start.rivals);
@@ -116,17 +123,18 @@ SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const Shap
   if (left >= kLeastForBound) {
     result.lower_bound =
         lower_bound(problem, evaluator, row_shapes(options, problem.cluster.devices),
-                    {effort_for(options, left), options.bound_within_memory});
+                    {effort_for(stage, left), options.bound_within_memory});
   }
   evaluator.hold(hot_rows(result.plan));
   if (Assignment others = pieces_of(other, problem.workload, catalog); !others.empty()) {
-    ChosenStart chosen =
-        chosen_of({std::move(pieces), std::move(others)}, problem, evaluator, catalog, options);
+    ChosenStart chosen = chosen_of({std::move(pieces), std::move(others)}, problem, evaluator,
+                                   catalog, options, start_evaluations);
     pieces = std::move(chosen.pieces);
     result.evaluations = start_evaluations += chosen.candidates;
   }
   Refinement refinement(problem, evaluator, catalog, options, began);
   for (const Plan& rival : rivals) {
+    if (hot_rows(rival) != hot_rows(result.plan)) continue;
     refinement.add_rival(pieces_of(rival, problem.workload, catalog));
   }
   refinement.run(std::move(pieces), start_evaluations, result.lower_bound);
@@ -140,15 +148,15 @@ SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const Shap
 
 SearchResult walked_in_widths(const Problem& problem, PlanEvaluator& evaluator,
                               const ShapeCatalog& catalog, const RowShapes& rows,
-                              const SearchOptions& options,
-                              std::chrono::steady_clock::time_point began, FirstPlan start) {
-  const std::size_t sizes = most_widths(options, evaluator);
-  if (sizes == 0) return walked(problem, evaluator, catalog, options, began, std::move(start));
+                              const Stage& stage, std::chrono::steady_clock::time_point began,
+                              FirstPlan start) {
+  const std::size_t sizes = most_widths(stage, evaluator);
+  if (sizes == 0) return walked(problem, evaluator, catalog, stage, began, std::move(start));
   const Problem any(problem.workload, problem.cluster,
                     with_any_widths(problem.space, evaluator, catalog, sizes),
                     problem.on_more_devices);
-  const ShapeCatalog widths(any.space, evaluator, rows, options.cancel);
-  return walked(any, evaluator, widths, options, began, std::move(start));
+  const ShapeCatalog widths(any.space, evaluator, rows, stage.limits.cancel);
+  return walked(any, evaluator, widths, stage, began, std::move(start));
 }
 
 }  // namespace neuroshard::search

@@ -57,7 +57,7 @@ class Replanning {
 
   void run() {
     budget_.run_cycles(
-        WalkBudget::Cycles::kOne, 1, [&] { run_cycle(); }, [] { return false; });
+        WalkBudget::Cycles::kOne, 1, 0, [&] { run_cycle(); }, [] { return false; });
     if (now_) tidy_best();
   }
 

@@ -16,8 +16,10 @@ BOOST_AUTO_TEST_CASE(a_larger_budget_never_makes_a_plan_costlier) {
     const Cluster cluster = test::cluster_with_room(workload, devices, 1.3);
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, devices);
     double before = 0;
-    // From the budget on that no first plan uses up; with ends in the midst of cycles and walks.
-    for (const std::int64_t evaluations : {60'000, 60'001, 61'000, 70'000, 80'123, 110'000}) {
+    // Ends of stages, and in the midst of stages, first plans, cycles and walks.
+    for (const std::int64_t evaluations :
+         {60,     123,    124,    300,    1'000,  1'111,  1'300,  3'333,  3'400,  8'000,
+          10'000, 10'001, 12'345, 30'000, 31'000, 60'000, 90'000, 90'001, 91'000, 110'000}) {
       SearchOptions options;
       options.evaluations = evaluations;
       options.seed = static_cast<std::uint64_t>(round);
