@@ -35,7 +35,7 @@ struct Statistics {
 };
 
 // From the links between hosts to those inside one; the network picks what its hardware has.
-constexpr std::array kTailGigabytesPerSecond{12.5, 25.0, 50.0, 100.0, 200.0, 400.0};
+constexpr std::array kTailGigabytesPerSecond{12.5, 25.0, 50.0, 100.0, 200.0, 400.0, 800.0};
 using Tails = std::array<double, kTailGigabytesPerSecond.size()>;
 
 // When the slowest device would be done after the last start, ms, at each of the speeds.
@@ -101,6 +101,8 @@ constexpr std::array kKnown{
     KnownInput{"volume_mean", [](const E& e, const O&) { return e.batch * e.dims.mean; }},
     KnownInput{"volume_max", [](const E& e, const O&) { return e.batch * e.dims.max; }},
     KnownInput{"volume_min", [](const E& e, const O&) { return e.batch * e.dims.min; }},
+    KnownInput{"volume_max_peer",
+               [](const E& e, const O&) { return e.batch * e.dims.max / e.devices; }},
     KnownInput{"volume_std", [](const E& e, const O&) { return e.batch * e.dims.deviation; }},
     KnownInput{"start", [](const E&, const O& o) { return o.start; }, true},
     KnownInput{"start_mean", [](const E& e, const O&) { return e.starts.mean; }},
@@ -114,6 +116,7 @@ constexpr std::array kKnown{
     KnownInput{"start_tail_100", [](const E& e, const O&) { return e.tails[3]; }},
     KnownInput{"start_tail_200", [](const E& e, const O&) { return e.tails[4]; }},
     KnownInput{"start_tail_400", [](const E& e, const O&) { return e.tails[5]; }},
+    KnownInput{"start_tail_800", [](const E& e, const O&) { return e.tails[6]; }},
 };
 
 const KnownInput& known(int id) { return kKnown[static_cast<std::size_t>(id)]; }
@@ -214,10 +217,25 @@ bool CommFeatureSet::sees_batch_size() const {
   return small != large;
 }
 
+std::vector<bool> CommFeatureSet::proportional(bool with_starts) const {
+  const auto inputs = [&](float scale) {
+    const std::vector<float> dims = {64 * scale, 192 * scale};
+    const std::vector<float> starts = {0, scale};
+    std::vector<float> out(2 * direction(with_starts).ids.size());
+    compute({dims, with_starts ? starts : std::span<const float>{}, 1024}, out);
+    return out;
+  };
+  const std::vector<float> once = inputs(1);
+  const std::vector<float> twice = inputs(2);
+  std::vector<bool> proportional;
+  for (std::size_t k = 0; k < once.size() / 2; ++k) proportional.push_back(twice[k] == 2 * once[k]);
+  return proportional;
+}
+
 std::string default_comm_features() {
-  return "log_devices,volume,volume_mean,volume_max,volume_min,volume_std,"
-         "start,start_mean,start_max,start_std,start_wait,"
-         "start_tail_12,start_tail_25,start_tail_50,start_tail_100,start_tail_200,start_tail_400";
+  return "log_devices,volume,volume_mean,volume_max,volume_max_peer,volume_std,"
+         "start_mean,start_max,start_std,start_wait,start_tail_12,start_tail_25,"
+         "start_tail_50,start_tail_100,start_tail_200,start_tail_400,start_tail_800";
 }
 
 }  // namespace neuroshard

@@ -26,10 +26,11 @@ struct CommInput {
 /// Names: devices, log_devices, log_batch_size; dim (own), dim_mean, dim_max, dim_min, dim_std
 /// (population), dim_other (sum of the other devices' dims, what is received), dim_share (own /
 /// sum of all; 0 when all are 0); volume, volume_mean, volume_max, volume_min, volume_std: dims x
-/// batch size, the values that travel; start, start_mean, start_max, start_min, start_std (ms), and
-/// start_wait (start_max - start: how long the last device lets this one wait), start_tail_R with R
-/// of 12, 25, 50, 100, 200, 400: how long after the last start the last device is done, ms, if each
-/// needs its own volume x 4 bytes / R GB/s (12: 12.5) from its start on.
+/// batch size, the values that travel; volume_max_peer: volume_max / devices, the most that one
+/// sends another; start, start_mean, start_max, start_min, start_std (ms), and start_wait
+/// (start_max - start: how long the last device lets this one wait), start_tail_R with R of 12, 25,
+/// 50, 100, 200, 400, 800: how long after the last start the last device is done, ms, if each needs
+/// its own volume x 4 bytes / R GB/s (12: 12.5) from its start on.
 class CommFeatureSet {
  public:
   CommFeatureSet() = default;
@@ -40,6 +41,8 @@ class CommFeatureSet {
   [[nodiscard]] std::string to_string() const;
   /// Whether an input changes with the batch size, in both directions.
   [[nodiscard]] bool sees_batch_size() const;
+  /// Which of the forward (`with_starts`) or backward inputs double with all dims and starts.
+  [[nodiscard]] std::vector<bool> proportional(bool with_starts) const;
   /// Number of inputs a device with starts (forward) or without (backward).
   [[nodiscard]] int forward_size() const { return static_cast<int>(forward_.ids.size()); }
   [[nodiscard]] int backward_size() const { return static_cast<int>(backward_.ids.size()); }

@@ -39,6 +39,8 @@ struct FitProblem {
   nn::SetSamples samples;       ///< targets as learned
   std::vector<FitPart> parts;
   TargetScale scale;
+  /// Whether biases begin with 0: what is learned is nearly proportional to the inputs.
+  bool zero_biases = false;
   /// Weights that every member begins with, encoder then head; empty: random ones of its own.
   std::vector<float> start{};
 };

@@ -19,6 +19,9 @@ std::vector<float> first_parameters(const FitProblem& problem, Rng rng) {
   for (const auto* layers : {&problem.network.encoder, &problem.network.head}) {
     nn::Mlp mlp(*layers);
     nn::initialize(mlp, rng);
+    for (std::size_t k = 0; problem.zero_biases && k < mlp.depth(); ++k) {
+      std::fill(mlp.bias(k).begin(), mlp.bias(k).end(), 0.0f);
+    }
     parameters.insert(parameters.end(), mlp.parameters().begin(), mlp.parameters().end());
   }
   // A constant input is 0 once standardised: its weights would stay random, and would be let loose

@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(every_feature_is_in_the_documents) {
   const std::vector<std::string> compute = names_in(FeatureSet::parse("x").status().message());
   const std::vector<std::string> comm = names_in(CommFeatureSet::parse("x").status().message());
   BOOST_TEST(compute.size() == 25U + 17U + 17U);
-  BOOST_TEST(comm.size() == 27U);
+  BOOST_TEST(comm.size() == 29U);
   for (const auto& names : {compute, comm}) {
     for (const std::string& name : names) {
       BOOST_TEST(documents->find("`" + name + "`") != std::string::npos, name);
@@ -196,6 +196,23 @@ BOOST_AUTO_TEST_CASE(the_tail_is_what_the_slowest_device_needs_after_the_last_st
   BOOST_TEST(std::fabs(level[1] - 900 * 65536 * 4e-6 / 50) < 1e-5);
 }
 
+BOOST_AUTO_TEST_CASE(what_goes_to_one_peer_falls_with_their_number) {
+  BOOST_TEST(comm("volume_max_peer", {900, 100, 50}, {})[1] == 900 * 65536 / 3.0f);
+  BOOST_TEST(comm("volume_max_peer", {900, 100, 50, 0}, {})[3] == 900 * 65536 / 4.0f);
+}
+
+BOOST_AUTO_TEST_CASE(sizes_double_with_an_exchange_and_the_rest_does_not) {
+  const auto set = CommFeatureSet::parse(
+      "devices,log_devices,log_batch_size,dim,dim_share,dim_std,volume,volume_max_peer,start,start_"
+      "wait,start_tail_50");
+  BOOST_REQUIRE(set.ok());
+  std::vector<bool> forward = {false, false, false, true, false, true,
+                               true,  true,  true,  true, true};
+  BOOST_TEST(set->proportional(true) == forward, boost::test_tools::per_element());
+  forward.resize(8);  // what comes before the starts
+  BOOST_TEST(set->proportional(false) == forward, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(lists_know_whether_they_see_the_batch_size) {
   BOOST_TEST(!FeatureSet::parse(paper_features())->sees_batch_size());
   BOOST_TEST(FeatureSet::parse(default_features())->sees_batch_size());
@@ -218,9 +235,9 @@ BOOST_AUTO_TEST_CASE(split_inputs_are_the_inputs) {
   const auto set = CommFeatureSet::parse(
       "start_wait,devices,log_devices,log_batch_size,dim,dim_mean,dim_max,dim_min,dim_std,dim_"
       "other,"
-      "dim_share,volume,volume_mean,volume_max,volume_min,volume_std,start,start_mean,start_max,"
-      "start_min,start_std,start_tail_12,start_tail_25,start_tail_50,start_tail_100,start_tail_200,"
-      "start_tail_400");
+      "dim_share,volume,volume_mean,volume_max,volume_min,volume_std,volume_max_peer,start,"
+      "start_mean,start_max,start_min,start_std,start_tail_12,start_tail_25,start_tail_50,"
+      "start_tail_100,start_tail_200,start_tail_400,start_tail_800");
   BOOST_REQUIRE(set.ok());
   const std::vector<float> dims = {900, 100, 52, 8};
   for (const std::vector<float>& starts : {std::vector<float>{}, std::vector<float>{3, 1, 0, 7}}) {

@@ -286,6 +286,31 @@ BOOST_AUTO_TEST_CASE(communication_of_one_device_count_with_either_network) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(exchanges_of_one_size_teach_what_others_cost) {
+  const auto exchanges = [](int samples, std::uint64_t seed, double scale) {
+    CommDataset data = test::made_up_comm(samples, 4, seed);
+    for (io::CommSample& sample : data.samples) {
+      for (std::int64_t& dims : sample.dims) dims = std::llround(static_cast<double>(dims) * scale);
+      for (double& ms : sample.starts_ms) ms *= scale;
+      // Without the latency of 2 and 1 ms, so that costs are proportional.
+      for (double& ms : sample.forward_ms) ms = (ms - 2) * scale;
+      for (double& ms : sample.backward_ms) ms = (ms - 1) * scale;
+    }
+    return data;
+  };
+  const CommDataset data = exchanges(500, 9, 1);
+  const auto training = train_comm({&data, 1}, quick_comm(CommArchitecture::kPooledDevices), {});
+  BOOST_REQUIRE_MESSAGE(training.ok(), training.status().message());
+  for (const double scale : {0.25, 16.0}) {
+    const CommDataset other = exchanges(100, 10, scale);
+    const CommMetrics metrics = evaluate_comm(training->models, {&other, 1}).value();
+    BOOST_TEST_CONTEXT(scale) {
+      BOOST_TEST(metrics.forward.mape < 0.02);
+      BOOST_TEST(metrics.backward.mape < 0.02);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(one_pooled_network_serves_several_device_counts_a_fixed_one_refuses) {
   const std::vector<CommDataset> data = {test::made_up_comm(300, 4, 10),
                                          test::made_up_comm(300, 8, 11)};
