@@ -10,7 +10,8 @@ constexpr std::string_view kOfReference;
 constexpr TableSource kPublic = TableSource::kPublic;
 constexpr TableSource kReference = TableSource::kReference;
 
-// Tasks and evaluations make each setting take some seconds.
+// Tasks and evaluations make each setting take some seconds. Where single tasks differ by several
+// per cent from one search to the next, as in little memory, there are more of them.
 constexpr std::array kSettings{
     GoldenSetting{.name = "networks_4", .devices = 4, .tasks = 40, .evaluations = 100'000},
     GoldenSetting{.name = "networks_8", .devices = 8, .tasks = 40, .evaluations = 100'000},
@@ -19,7 +20,7 @@ constexpr std::array kSettings{
         .name = "networks_64", .devices = 64, .tasks = 16, .evaluations = 100'000, .tables = 250},
     GoldenSetting{.name = "networks_8_little_memory",
                   .devices = 8,
-                  .tasks = 20,
+                  .tasks = 60,
                   .evaluations = 100'000,
                   .memory = 1.02,
                   .row_splits = RowSplits::kAny},
@@ -31,7 +32,7 @@ constexpr std::array kSettings{
                   .moved = 0.1},
     GoldenSetting{.name = "networks_8_equal_columns",
                   .devices = 8,
-                  .tasks = 10,
+                  .tasks = 40,
                   .evaluations = 100'000,
                   .memory = 1.5,
                   .equal_columns = true},
@@ -112,7 +113,7 @@ constexpr std::array kSettings{
     GoldenSetting{.name = "dcnv2_networks_16",
                   .source = kPublic,
                   .devices = 16,
-                  .tasks = 10,
+                  .tasks = 40,
                   .evaluations = 100'000},
     GoldenSetting{.name = "dcnv2_formula_8",
                   .cost_model = kFormula,
