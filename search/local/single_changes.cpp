@@ -29,7 +29,7 @@ class SingleChanges {
     cost_ = coster_.cost(plan_);
   }
 
-  Settled run() {
+  WalkResult run() {
     std::int32_t without_gain = 0;
     while (without_gain < catalog_.tables() && !over()) {
       find_targets();
@@ -177,9 +177,9 @@ class SingleChanges {
 
 }  // namespace
 
-Settled with_single_changes(const Assignment& start, const Problem& problem,
-                            const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-                            std::int64_t most, const std::function<bool()>& stop) {
+WalkResult with_single_changes(const Assignment& start, const Problem& problem,
+                               const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+                               std::int64_t most, const std::function<bool()>& stop) {
   return SingleChanges(start, problem, evaluator, catalog, most, stop).run();
 }
 

@@ -4,14 +4,9 @@
 #include <functional>
 
 #include "search/local/local_plan.h"
+#include "search/local/local_walk.h"
 
 namespace neuroshard::search {
-
-struct Settled {
-  Assignment pieces;
-  double cost = 0;              ///< by plan_details()
-  std::int64_t candidates = 0;  ///< plans that were looked at
-};
 
 /// Changes one table after the other as long as the plan gets cheaper by it: whole, or one of its
 /// pieces of columns or the second half of one, on another device; over all devices or those of a
@@ -19,8 +14,8 @@ struct Settled {
 /// of the slowest device come first, and the idlest devices alone where there are many. Ends when
 /// none helps, after `most` candidates, or when `stop` says so. The start is within the memory
 /// limit.
-Settled with_single_changes(const Assignment& start, const Problem& problem,
-                            const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-                            std::int64_t most, const std::function<bool()>& stop);
+WalkResult with_single_changes(const Assignment& start, const Problem& problem,
+                               const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+                               std::int64_t most, const std::function<bool()>& stop);
 
 }  // namespace neuroshard::search

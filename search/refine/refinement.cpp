@@ -5,10 +5,9 @@
 #include <utility>
 
 #include "engine/core/elapsed.h"
-#include "search/local/join.h"
 #include "search/local/plan_pieces.h"
 #include "search/local/random_layout.h"
-#include "search/local/single_changes.h"
+#include "search/refine/last_steps.h"
 #include "search/refine/usual_limit.h"
 #include "search/refine/walk_temperatures.h"
 #include "search/stop_check.h"
@@ -32,14 +31,6 @@ constexpr std::int32_t kRelayoutPerDevice = 4;  // .. or few a device
 constexpr std::int32_t kFarTables = 16;       // in other layouts, at most
 constexpr std::int64_t kFarWalkLength = 150;  // candidates: shorter ones do not get anywhere
 constexpr double kProven = 1e-5;              // share above the lower bound that is rounding
-constexpr double kJoinShare = 0.1;            // of the limit, beyond it: thousands of pieces
-
-// Of the budget or the time, for single changes of the best plan; and the most pieces, as to put
-// them down takes time. (steps_up_bench, 40 tasks, two seeds: none and 0.05 are within 0.3 % at
-// each budget; without them tables stay off all devices that would save 0.4 % there, as with
-// DLRM-DCNv2 on 8 devices, 100,000 evaluations.)
-constexpr double kChangeShare = 0.02;
-constexpr std::size_t kMostChanged = 10'000;
 
 // Shorter walks do best with the default weight of the balanced load: with others, 600 candidates a
 // walk gave plans of the reference's tasks on 8 devices that were 0.4 % costlier.
@@ -263,27 +254,19 @@ void Refinement::run_cycle() {
 }
 
 void Refinement::join_best() {
-  const Clock::time_point joining = Clock::now();
-  best_.pieces = join_pieces(best_.pieces, problem_, evaluator_, catalog_, [&] {
-    return budget_.cancelled() ||
-           (paced_by_time(options_) && seconds_since(joining) > kJoinShare * options_.time_limit_s);
-  });
+  best_.pieces = last_joins(best_.pieces, problem_, evaluator_, catalog_, options_);
   best_.cost = walker(0).cost(best_.pieces);
 }
 
 void Refinement::change_best() {
-  if (best_.pieces.size() > kMostChanged) return;
-  const Clock::time_point changing = Clock::now();
-  const auto most = static_cast<std::int64_t>(kChangeShare * static_cast<double>(budget_.plans()));
-  Settled found =
-      with_single_changes(best_.pieces, problem_, evaluator_, catalog_,
-                          budget_.plans() > 0 ? std::min(most, budget_.left()) : kNoBudget, [&] {
-                            return budget_.cancelled() ||
-                                   (paced_by_time(options_) &&
-                                    seconds_since(changing) > kChangeShare * options_.time_limit_s);
-                          });
+  std::int64_t most = kNoBudget;
+  if (budget_.plans() > 0) {
+    const double share = kChangeShare * static_cast<double>(budget_.plans());
+    most = std::min(static_cast<std::int64_t>(share), budget_.left());
+  }
+  WalkResult found = last_changes(best_.pieces, problem_, evaluator_, catalog_, options_, most);
   budget_.add(found.candidates);
-  if (found.cost < best_.cost) best_ = {std::move(found.pieces), found.cost};
+  if (found.cost < best_.cost) best_ = {std::move(found.best), found.cost};
 }
 
 void Refinement::add_rival(Assignment rival) {

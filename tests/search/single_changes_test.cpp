@@ -12,7 +12,7 @@
 namespace neuroshard::search {
 namespace {
 
-Settled settled(const test::WalkTask& task, const Assignment& start, std::int64_t most) {
+WalkResult settled(const test::WalkTask& task, const Assignment& start, std::int64_t most) {
   return with_single_changes(start, task.problem, task.evaluator, task.catalog, most,
                              [] { return false; });
 }
@@ -37,15 +37,15 @@ BOOST_AUTO_TEST_CASE(a_plan_is_within_memory_and_ends_where_no_change_of_a_table
   int cheaper = 0;
   for (int round = 0; round < rounds; ++round) {
     const test::WalkTask task(rng, static_cast<std::int32_t>(rng.between(2, 8)), 12);
-    const Settled found = settled(task, task.start, kNoBudget);
-    const Plan plan = plan_of(found.pieces, task.workload, task.catalog, task.cluster.devices);
+    const WalkResult found = settled(task, task.start, kNoBudget);
+    const Plan plan = plan_of(found.best, task.workload, task.catalog, task.cluster.devices);
     BOOST_TEST(validate(task.workload, plan).ok());
     for (const std::int64_t bytes : device_bytes(task.workload, plan)) {
       BOOST_TEST(bytes <= task.cluster.memory_bytes);
     }
     BOOST_TEST(found.cost == plan_cost(plan, task.evaluator), boost::test_tools::tolerance(1e-5));
     cheaper += found.cost < task.start_cost ? 1 : 0;
-    BOOST_TEST(settled(task, found.pieces, kNoBudget).cost == found.cost,
+    BOOST_TEST(settled(task, found.best, kNoBudget).cost == found.cost,
                boost::test_tools::tolerance(1e-6));
     const auto helps = [&](const Plan& other) {
       for (const std::int64_t bytes : device_bytes(task.workload, other)) {
@@ -72,12 +72,12 @@ BOOST_AUTO_TEST_CASE(a_budget_of_candidates_is_kept_and_more_is_never_worse) {
   const test::WalkTask task(rng, 5, 12);
   double before = task.start_cost;
   for (const std::int64_t most : {0, 1, 10, 100, 1000, 10'000}) {
-    const Settled found = settled(task, task.start, most);
+    const WalkResult found = settled(task, task.start, most);
     BOOST_TEST(found.candidates <= most);
     BOOST_TEST(found.cost <= before);
     before = found.cost;
   }
-  BOOST_TEST((settled(task, task.start, 0).pieces == task.start));
+  BOOST_TEST((settled(task, task.start, 0).best == task.start));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

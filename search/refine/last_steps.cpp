@@ -1,0 +1,44 @@
+#include "search/refine/last_steps.h"
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <limits>
+
+#include "engine/core/elapsed.h"
+#include "search/local/join.h"
+#include "search/local/single_changes.h"
+#include "search/stop_check.h"
+
+namespace neuroshard::search {
+namespace {
+
+constexpr double kJoinShare = 0.1;  // of the time limit, beyond it: thousands of pieces
+// Pieces of a plan that is changed: to put more of them down takes long.
+constexpr std::size_t kMostChanged = 10'000;
+
+/// Whether the search is cancelled, or that share of its time has gone by from now on.
+std::function<bool()> share_is_over(const SearchOptions& options, double share) {
+  return [&options, share, began = std::chrono::steady_clock::now()] {
+    if (options.cancel != nullptr && options.cancel->cancelled()) return true;
+    return paced_by_time(options) && seconds_since(began) > share * options.time_limit_s;
+  };
+}
+
+}  // namespace
+
+Assignment last_joins(const Assignment& pieces, const Problem& problem,
+                      const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+                      const SearchOptions& options) {
+  return join_pieces(pieces, problem, evaluator, catalog, share_is_over(options, kJoinShare));
+}
+
+WalkResult last_changes(const Assignment& pieces, const Problem& problem,
+                        const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+                        const SearchOptions& options, std::int64_t most) {
+  if (pieces.size() > kMostChanged) return {{}, std::numeric_limits<double>::infinity(), 0};
+  return with_single_changes(pieces, problem, evaluator, catalog, most,
+                             share_is_over(options, kChangeShare));
+}
+
+}  // namespace neuroshard::search
