@@ -109,8 +109,8 @@ Result<ComputeTraining> train_compute(std::span<const ComputeDataset> data,
 /// The same for both directions of the all-to-all. Inputs are standardised over the samples that
 /// any member learns from; with kPooledDevices, where device counts may differ between data sets,
 /// inputs of at most 8 different values get 5 times their deviation, which keeps the network smooth
-/// between them. There those that double with all dims and starts keep their 0, and biases begin
-/// with 0: what exchanges of one size teach holds for others.
+/// between them. There those that double with all dims and starts keep their 0, if they differ by
+/// much, and biases begin with 0: what exchanges of one size teach holds for others.
 Result<CommTraining> train_comm(std::span<const CommDataset> data, const CommTrainOptions& options,
                                 const TrainControl& control);
 

@@ -311,6 +311,30 @@ BOOST_AUTO_TEST_CASE(exchanges_of_one_size_teach_what_others_cost) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(exchanges_of_the_same_tables_in_other_places_are_learned) {
+  for (const std::int64_t more : {0, 40}) {
+    CommDataset data = test::made_up_comm(500, 4, 9);
+    Rng rng(1);
+    for (io::CommSample& sample : data.samples) {
+      // Of as many columns together, or nearly.
+      std::int64_t left = 1920 + rng.between(0, more);
+      for (std::int64_t& dims : sample.dims) {
+        dims = &dims == &sample.dims.back() ? left : std::min(left, 4 * rng.between(40, 150));
+        left -= dims;
+      }
+      const auto most =
+          static_cast<double>(*std::max_element(sample.dims.begin(), sample.dims.end()));
+      std::fill(sample.forward_ms.begin(), sample.forward_ms.end(), 0.1 + most / 1000);
+      std::fill(sample.backward_ms.begin(), sample.backward_ms.end(), 0.1 + most / 1000);
+    }
+    const auto training = train_comm({&data, 1}, quick_comm(CommArchitecture::kPooledDevices), {});
+    BOOST_REQUIRE_MESSAGE(training.ok(), training.status().message());
+    const CommMetrics metrics = evaluate_comm(training->models, {&data, 1}).value();
+    BOOST_TEST(metrics.forward.mape < 0.03);
+    BOOST_TEST(metrics.backward.mape < 0.03);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(one_pooled_network_serves_several_device_counts_a_fixed_one_refuses) {
   const std::vector<CommDataset> data = {test::made_up_comm(300, 4, 10),
                                          test::made_up_comm(300, 8, 11)};
