@@ -42,18 +42,21 @@ Result<SearchResult> search_equal_blocks(const Problem& problem, PlanEvaluator& 
   if (!blocks.complete()) return stopped_before_plan();
   const Problem any(problem.workload, problem.cluster, with_any_blocks(problem.space),
                     problem.on_more_devices);
+  const bool has_earlier =
+      stage.earlier != nullptr && !pieces_of(stage.earlier->plan, problem.workload, blocks).empty();
+  if (stage.walks_only() && has_earlier) {
+    return walked(problem, evaluator, blocks, stage, began, start_of_walks(stage));
+  }
   const std::optional<Shortage> shortage = known_shortage(problem, rows);
   SearchOptions early = stage.first;
   early.advise = false;
-  if (stage.walks_only() && !pieces_of(stage.earlier->plan, problem.workload, blocks).empty()) {
-    return walked(problem, evaluator, blocks, stage, began, {*stage.earlier, {}, 0, stage.rivals});
-  }
   const auto entered = std::chrono::steady_clock::now();
   std::optional<FirstPlan> first;
   std::optional<ShapeCatalog> pieces;
   if (!shortage) {
     pieces.emplace(any.space, evaluator, rows, own.cancel);
     if (!pieces->complete()) return stopped_before_plan();
+    if (stage.walks_only()) return search_pieces(any, evaluator, *pieces, rows, stage, began);
     Result<FirstPlan> found = or_in_rows(first_plan(any, evaluator, *pieces, early, began), any,
                                          evaluator, *pieces, early, rows, began);
     if (found.ok()) first = *std::move(found);
@@ -62,6 +65,11 @@ Result<SearchResult> search_equal_blocks(const Problem& problem, PlanEvaluator& 
       equal_start(problem, evaluator, blocks, first ? plans_of(*first) : std::vector<Plan>(),
                   share_of_time(own, began, kEqualShare, kEqualSeconds),
                   budget_share(early, kEqualShare), own.seed);
+  if (!equal && has_earlier) {
+    FirstPlan earlier = start_of_walks(stage);
+    if (first) earlier.plan.evaluations += first->plan.evaluations;
+    return walked(problem, evaluator, blocks, stage, began, std::move(earlier));
+  }
   if (!equal) {
     return shortage ? what_would_do(problem, own, *shortage)
                     : search_pieces(any, evaluator, *pieces, rows, stage, began);
@@ -76,8 +84,7 @@ Result<SearchResult> search_equal_blocks(const Problem& problem, PlanEvaluator& 
     equal->plan.stopped_early = true;
     return result_of(*std::move(equal));
   }
-  *equal = or_from(stage.earlier, *std::move(equal));
-  stage.rivals = equal->rivals;
+  if (stage.earlier == nullptr || has_earlier) *equal = start_of_walks(stage, *std::move(equal));
   return walked(problem, evaluator, blocks, stage, began, *std::move(equal));
 }
 

@@ -17,11 +17,12 @@ constexpr double kJoinShare = 0.1;  // of the time limit, beyond it: thousands o
 // Pieces of a plan that is changed: to put more of them down takes long.
 constexpr std::size_t kMostChanged = 10'000;
 
-/// Whether the search is cancelled, or that share of its time has gone by from now on.
-std::function<bool()> share_is_over(const SearchOptions& options, double share) {
-  return [&options, share, began = std::chrono::steady_clock::now()] {
-    if (options.cancel != nullptr && options.cancel->cancelled()) return true;
-    return paced_by_time(options) && seconds_since(began) > share * options.time_limit_s;
+/// Whether the search is over, or where time paces it, that share of its time has gone by since.
+std::function<bool()> over_after(double share, const SearchOptions& options,
+                                 const WalkBudget& budget) {
+  return [&options, &budget, share, began = std::chrono::steady_clock::now()] {
+    if (!paced_by_time(options)) return budget.over();
+    return budget.cancelled() || seconds_since(began) > share * options.time_limit_s;
   };
 }
 
@@ -29,16 +30,16 @@ std::function<bool()> share_is_over(const SearchOptions& options, double share) 
 
 Assignment last_joins(const Assignment& pieces, const Problem& problem,
                       const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-                      const SearchOptions& options) {
-  return join_pieces(pieces, problem, evaluator, catalog, share_is_over(options, kJoinShare));
+                      const SearchOptions& options, const WalkBudget& budget) {
+  return join_pieces(pieces, problem, evaluator, catalog, over_after(kJoinShare, options, budget));
 }
 
 WalkResult last_changes(const Assignment& pieces, const Problem& problem,
                         const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-                        const SearchOptions& options, std::int64_t most) {
+                        const SearchOptions& options, const WalkBudget& budget, std::int64_t most) {
   if (pieces.size() > kMostChanged) return {{}, std::numeric_limits<double>::infinity(), 0};
   return with_single_changes(pieces, problem, evaluator, catalog, most,
-                             share_is_over(options, kChangeShare));
+                             over_after(kChangeShare, options, budget));
 }
 
 }  // namespace neuroshard::search

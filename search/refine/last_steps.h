@@ -4,9 +4,10 @@
 
 #include "search/local/local_walk.h"
 #include "search/problem.h"
+#include "search/refine/walk_budget.h"
 
-// What walks do not get around to, done to the best plan of some. Both take no more than a share of
-// the time limit where time paces the search, and end when it is cancelled.
+// What walks do not get around to, done to the best plan of some. Both end when the search is over,
+// but where time paces it they take up to a share of the time limit, even beyond it.
 
 namespace neuroshard::search {
 
@@ -18,12 +19,12 @@ inline constexpr double kChangeShare = 0.02;
 /// join_pieces().
 Assignment last_joins(const Assignment& pieces, const Problem& problem,
                       const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-                      const SearchOptions& options);
+                      const SearchOptions& options, const WalkBudget& budget);
 
 /// with_single_changes(), after `most` candidates at most; of very many pieces at once, with no
 /// plan at an infinite cost.
 WalkResult last_changes(const Assignment& pieces, const Problem& problem,
                         const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-                        const SearchOptions& options, std::int64_t most);
+                        const SearchOptions& options, const WalkBudget& budget, std::int64_t most);
 
 }  // namespace neuroshard::search

@@ -36,7 +36,7 @@ FirstPlan or_with_hot_rows(FirstPlan start, const Problem& problem, PlanEvaluato
 
 /// Improved by walks.
 SearchResult walked_from(const Problem& problem, PlanEvaluator& evaluator,
-                         const ShapeCatalog& catalog, const RowShapes& rows, Stage& stage,
+                         const ShapeCatalog& catalog, const RowShapes& rows, const Stage& stage,
                          std::chrono::steady_clock::time_point began, FirstPlan start) {
   const std::optional<WalkSpace> own =
       space_of_walks(start.plan.plan, problem, evaluator, rows, stage.limits);
@@ -59,15 +59,20 @@ bool too_late_to_walk(const SearchOptions& options, std::chrono::steady_clock::t
   return left < kLeastPlans * first.seconds / static_cast<double>(first.plan.evaluations);
 }
 
-FirstPlan or_from(const StartPlan* earlier, FirstPlan first) {
-  if (earlier == nullptr || earlier->plan.shards == first.plan.plan.shards) return first;
-  Plan rival = earlier->plan;
-  if (earlier->cost < first.plan.cost) {
-    std::swap(rival, first.plan.plan);
-    first.plan.cost = earlier->cost;
+FirstPlan start_of_walks(const Stage& stage) { return {*stage.earlier, {}, 0, stage.rivals}; }
+
+FirstPlan start_of_walks(Stage& stage, FirstPlan first) {
+  const StartPlan* earlier = stage.earlier;
+  if (earlier != nullptr && earlier->plan.shards != first.plan.plan.shards) {
+    Plan rival = earlier->plan;
+    if (earlier->cost < first.plan.cost) {
+      std::swap(rival, first.plan.plan);
+      first.plan.cost = earlier->cost;
+    }
+    first.rivals.insert(first.rivals.begin(), std::move(rival));
+    first.rivals.resize(std::min(first.rivals.size(), kMostRivals));
   }
-  first.rivals.insert(first.rivals.begin(), std::move(rival));
-  first.rivals.resize(std::min(first.rivals.size(), kMostRivals));
+  stage.rivals = first.rivals;
   return first;
 }
 
@@ -105,8 +110,7 @@ Result<SearchResult> search_pieces(const Problem& problem, PlanEvaluator& evalua
                         start->stopped_early || !catalog.complete()};
   }
   if (stage.walks_only()) {
-    return walked_from(problem, evaluator, catalog, rows, stage, began,
-                       {*stage.earlier, {}, 0, stage.rivals});
+    return walked_from(problem, evaluator, catalog, rows, stage, began, start_of_walks(stage));
   }
   const auto entered = std::chrono::steady_clock::now();
   Result<FirstPlan> first = first_plan(problem, evaluator, catalog, stage.first, began);
@@ -133,8 +137,7 @@ Result<SearchResult> search_pieces(const Problem& problem, PlanEvaluator& evalua
     start = or_with_hot_rows(std::move(start), cut ? cut->problem : problem, evaluator,
                              cut ? cut->catalog : catalog, rows, stage.first, began);
   }
-  start = or_from(stage.earlier, std::move(start));
-  stage.rivals = start.rivals;
+  start = start_of_walks(stage, std::move(start));
   return walked_from(problem, evaluator, catalog, rows, stage, began, std::move(start));
 }
 

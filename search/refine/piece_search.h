@@ -21,10 +21,14 @@ Result<SearchResult> search_pieces(const Problem& problem, PlanEvaluator& evalua
 bool too_late_to_walk(const SearchOptions& options, std::chrono::steady_clock::time_point began,
                       const FirstPlan& first);
 
-/// The cheaper of a first plan and the plan of `earlier` stages, if there is one. The other one is
-/// a rival. (DLRM-DCNv2 on 8 devices that it fills to 98 %, TorchRec's formula, 50,000 evaluations:
-/// 4.01 ms without, 3.99 so.)
-FirstPlan or_from(const StartPlan* earlier, FirstPlan first);
+/// What a stage of walks alone begins with. REQUIRES an earlier one.
+FirstPlan start_of_walks(const Stage& stage);
+
+/// The same of a stage with a first plan: the cheaper of that and the plan of earlier ones, if
+/// there is one. The other one is a rival, and all rivals are kept for the stage after. (DLRM-DCNv2
+/// on 8 devices that it fills to 98 %, TorchRec's formula, 50,000 evaluations: 4.01 ms
+/// without, 3.99 so.)
+FirstPlan start_of_walks(Stage& stage, FirstPlan first);
 
 /// A first plan, or where there is none for want of memory or time, one with rows split, if those
 /// may be.

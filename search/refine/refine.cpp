@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "search/equal_columns.h"
 #include "search/feasibility.h"
+#include "search/local/plan_pieces.h"
 #include "search/local/shape_catalog.h"
 #include "search/packing/what_would_do.h"
 #include "search/plan_cost.h"
@@ -27,47 +28,85 @@
 namespace neuroshard::search {
 namespace {
 
-/// One stage after another, until a plan is proven to be the best. Plans are compared as they are
-/// told, with their columns joined, but the next stage goes on from one as walks know it. Where a
-/// stage has no plan, only the last may: it says why there is none.
+/// The best plan of the stages so far. Where equal blocks are asked for, one in such comes before
+/// others, which a search for them may fall back on. Plans are compared as they are told, with
+/// their columns joined, but the next stage goes on from one as walks know it.
+class BestOfStages {
+ public:
+  BestOfStages(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog)
+      : problem_(problem), evaluator_(evaluator), catalog_(catalog) {}
+
+  void take(SearchResult found) {
+    const bool other_blocks = has_equal_blocks(problem_.space) &&
+                              pieces_of(found.plan, problem_.workload, catalog_).empty();
+    const Rank unjoined{other_blocks, plan_cost(found.plan, evaluator_)};
+    if (!told_ || unjoined < start_rank_) {
+      start_rank_ = unjoined;
+      start_.plan = found.plan;
+      start_.cost = unjoined.second;
+    }
+    found.plan =
+        with_joined_columns(std::move(found.plan), problem_, evaluator_, found.evaluations);
+    start_.evaluations = found.evaluations;
+    const Rank joined{other_blocks, plan_cost(found.plan, evaluator_)};
+    if (!told_ || joined < told_rank_) {
+      told_rank_ = joined;
+    } else {
+      found.plan = std::move(told_->plan);
+    }
+    told_ = std::move(found);
+  }
+
+  [[nodiscard]] bool any() const { return told_.has_value(); }
+  [[nodiscard]] bool proven() const {
+    return told_ && is_proven(told_rank_.second, told_->lower_bound);
+  }
+  /// What the next stage goes on from, with the evaluations of all stages.
+  [[nodiscard]] const StartPlan& start() const { return start_; }
+  [[nodiscard]] SearchResult& told() { return *told_; }
+
+ private:
+  using Rank = std::pair<bool, double>;  // whether it is in other blocks; its cost
+
+  const Problem& problem_;
+  PlanEvaluator& evaluator_;
+  const ShapeCatalog& catalog_;
+  StartPlan start_;
+  Rank start_rank_;
+  std::optional<SearchResult> told_;
+  Rank told_rank_;
+};
+
+/// One stage after another, until a plan is proven to be the best. Where a stage has no plan, only
+/// the last may: it says why there is none.
 Result<SearchResult> search_in_stages(const Problem& problem, PlanEvaluator& evaluator,
                                       const SearchOptions& options, const RowShapes& rows,
                                       std::chrono::steady_clock::time_point began) {
   const auto search = has_equal_blocks(problem.space) ? search_equal_blocks : search_pieces;
   const ShapeCatalog catalog(problem.space, evaluator, rows, options.cancel);
-  Result<SearchResult> best = stopped_before_plan();
-  double least = std::numeric_limits<double>::infinity();
-  StartPlan earlier;
+  BestOfStages best(problem, evaluator, catalog);
+  Status none;
   const Stage* before = nullptr;
   std::vector<Stage> stages = stages_of(options, problem.workload.tables.size());
   if (problem.cluster.devices == 1) stages.erase(stages.begin(), stages.end() - 1);
   for (Stage& stage : stages) {
-    if (!best.ok() && before != nullptr && !stage.last()) continue;
-    if (best.ok()) stage.go_on_from(earlier, *before);
+    if (!best.any() && before != nullptr && !stage.last()) continue;
+    if (best.any()) stage.go_on_from(best.start(), *before);
     before = &stage;
     evaluator.hold({});
     Result<SearchResult> found = search(problem, evaluator, catalog, rows, stage, began);
-    const bool over = stage.last() || StopCheck(options, began).stop();
-    if (!found.ok()) {
-      if (!best.ok()) best = std::move(found);
-      if (over) break;
-      continue;
+    const bool over = StopCheck(options, began).stop();
+    if (found.ok()) {
+      best.take(*std::move(found));
+    } else {
+      none = found.status();
     }
-    const double cost = plan_cost(found->plan, evaluator);
-    if (stage.earlier == nullptr || cost < earlier.cost) {
-      earlier.plan = found->plan;
-      earlier.cost = cost;
-    }
-    found->plan =
-        with_joined_columns(std::move(found->plan), problem, evaluator, found->evaluations);
-    earlier.evaluations = found->evaluations;
-    const double joined = plan_cost(found->plan, evaluator);
-    if (best.ok() && !(joined < least)) found->plan = best->plan;
-    least = std::min(least, joined);
-    best = std::move(found);
-    if (over || is_proven(least, best->lower_bound)) break;
+    if (best.proven()) break;
+    if (over && best.any() && !stage.last()) best.told().stopped_early = true;
+    if (over) break;
   }
-  return best;
+  if (!best.any()) return none;
+  return std::move(best.told());
 }
 
 Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evaluator,

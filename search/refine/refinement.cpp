@@ -254,7 +254,7 @@ void Refinement::run_cycle() {
 }
 
 void Refinement::join_best() {
-  best_.pieces = last_joins(best_.pieces, problem_, evaluator_, catalog_, options_);
+  best_.pieces = last_joins(best_.pieces, problem_, evaluator_, catalog_, options_, budget_);
   best_.cost = walker(0).cost(best_.pieces);
 }
 
@@ -264,7 +264,8 @@ void Refinement::change_best() {
     const double share = kChangeShare * static_cast<double>(budget_.plans());
     most = std::min(static_cast<std::int64_t>(share), budget_.left());
   }
-  WalkResult found = last_changes(best_.pieces, problem_, evaluator_, catalog_, options_, most);
+  WalkResult found =
+      last_changes(best_.pieces, problem_, evaluator_, catalog_, options_, budget_, most);
   budget_.add(found.candidates);
   if (found.cost < best_.cost) best_ = {std::move(found.best), found.cost};
 }

@@ -6,13 +6,12 @@
 namespace neuroshard::search {
 namespace {
 
-// Where stages end; what is left beyond the last is one more. (steps_up_bench, 40 tasks, two seeds,
+// Where stages end that have as many evaluations as there are tables, and the last of them in any
+// case; what is left beyond that is one more. (steps_up_bench, 40 tasks, two seeds,
 // beside one first plan that each budget has of its own: of the steps from 1,000 to 100,000
 // evaluations none is up instead of 4.4 %.)
 constexpr std::array<std::int64_t, 4> kEnds{1'000, 3'000, 10'000, 30'000};
 constexpr std::int64_t kGrowth = 3;
-// None ends before so many evaluations a table.
-constexpr std::int64_t kEvaluations = 1;
 // Of a stage's end, what its first plans may take: so much that the paper's search is not cut
 // short. (The same bench: two ninths and a third of it are within 0.8 % of it at each budget.)
 constexpr double kFirstShare = 2.0 / 3;
@@ -31,7 +30,6 @@ void Stage::go_on_from(const StartPlan& best, const Stage& before) {
 std::vector<Stage> stages_of(const SearchOptions& options, std::size_t tables) {
   const std::int64_t all = options.evaluations;
   if (all <= 0) return {Stage{options, options}};
-  const std::int64_t least = kEvaluations * static_cast<std::int64_t>(tables);
   std::vector<Stage> stages;
   const auto add = [&](std::int64_t limit, std::int64_t end, std::int64_t first) {
     Stage& stage = stages.emplace_back(Stage{options, options, end, all});
@@ -41,9 +39,9 @@ std::vector<Stage> stages_of(const SearchOptions& options, std::size_t tables) {
   };
   std::int64_t end = kEnds.back();
   for (const std::int64_t next : kEnds) {
-    const bool too_short = next < least && next < kEnds.back();
     end = next;
-    if (too_short) continue;
+    const bool too_short = next < static_cast<std::int64_t>(tables);
+    if (too_short && next < kEnds.back()) continue;
     if (next > all) break;
     add(next, next, share_of_first(next));
   }
@@ -52,7 +50,7 @@ std::vector<Stage> stages_of(const SearchOptions& options, std::size_t tables) {
   while (first > all) first /= kGrowth;
   while (end < all) end *= kGrowth;
   add(all, end, first);
-  stages.back().cut_short = true;
+  stages.back().no_first_plans = true;
   return stages;
 }
 

@@ -19,7 +19,7 @@ struct Stage {
   SearchOptions first;   ///< those of its first plans
   std::int64_t end = 0;  ///< where it would end, had the search more evaluations; 0: no limit
   std::int64_t all = 0;  ///< evaluations of the search
-  bool cut_short = false;  ///< it ends before `end`
+  bool no_first_plans = false;  ///< of its own, where earlier stages have a plan
   /// The best plan of earlier stages, and the evaluations of all of them; null: this is the first.
   const StartPlan* earlier = nullptr;
   std::vector<Plan> rivals{};  ///< costlier ones from which walks go on, too
@@ -29,7 +29,7 @@ struct Stage {
     return earlier == nullptr ? 0 : earlier->evaluations;
   }
 
-  [[nodiscard]] bool walks_only() const { return cut_short && earlier != nullptr; }
+  [[nodiscard]] bool walks_only() const { return no_first_plans && earlier != nullptr; }
 
   /// Has it begin with the best plan so far, which outlives it, after that stage.
   void go_on_from(const StartPlan& best, const Stage& before);

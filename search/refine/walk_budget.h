@@ -44,11 +44,12 @@ class WalkBudget {
   /// larger budget does all that a smaller one does, and more.
   enum class Cycles { kOne, kGrowing };
 
-  /// Spends a budget of candidates, of which some are used up before, in such `cycles`, but for a
-  /// share that is kept for what comes after each of them. Time is
-  /// spent in longer and longer ones, the last to the limit, so that whoever interrupts a long
-  /// search has the plan of a finished one. A budget too large for the time limit is given up early
-  /// for what time is left, all of which is then used. None begins when `ended` says so.
+  /// Spends a budget of candidates, of which some are used up before, in such `cycles`. A share of
+  /// it is kept for what `run_cycle` does after its walks; what that leaves in the end is for more
+  /// of them. Time is spent in longer and longer ones, the last to the limit, so that whoever
+  /// interrupts a long search has the plan of a finished one. A budget too large for the time limit
+  /// is given up early for what time is left, all of which is then used. None begins when `ended`
+  /// says so.
   void run_cycles(Cycles cycles, std::int64_t evaluations_so_far, double kept_share,
                   const std::function<void()>& run_cycle, const std::function<bool()>& ended);
 

@@ -27,6 +27,37 @@ Plan with_layout(const Plan& plan, std::int32_t table, const std::vector<Shard>&
   return other;
 }
 
+std::vector<Shard> layout_of(const Plan& plan, std::int32_t table) {
+  std::vector<Shard> layout;
+  for (const Shard& shard : plan.shards) {
+    if (shard.table == table) layout.push_back(shard);
+  }
+  return layout;
+}
+
+/// The layouts with one of the shards of all rows, or the second half of its columns, on the
+/// device.
+std::vector<std::vector<Shard>> with_a_shard_on(std::int32_t device, const TableSpace& own,
+                                                const std::vector<Shard>& now) {
+  std::vector<std::vector<Shard>> layouts;
+  for (const Shard& shard : now) {
+    if (shard.device == device) return {};
+  }
+  for (std::size_t k = 0; k < now.size(); ++k) {
+    if (now[k].rows() != own.table->rows) continue;
+    layouts.push_back(now);
+    layouts.back()[k].device = device;
+    const std::int32_t first = split_point(own, now[k].dim());
+    if (first == 0) continue;
+    layouts.push_back(now);
+    layouts.back()[k].column_end = now[k].column_begin + first;
+    layouts.back().push_back(now[k]);
+    layouts.back().back().column_begin += first;
+    layouts.back().back().device = device;
+  }
+  return layouts;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(single_changes)
@@ -35,6 +66,7 @@ BOOST_AUTO_TEST_CASE(a_plan_is_within_memory_and_ends_where_no_change_of_a_table
   Rng rng(3);
   const int rounds = test::unless_sanitized(8, 3);
   int cheaper = 0;
+  int elsewhere = 0;
   for (int round = 0; round < rounds; ++round) {
     const test::WalkTask task(rng, static_cast<std::int32_t>(rng.between(2, 8)), 12);
     const WalkResult found = settled(task, task.start, kNoBudget);
@@ -54,17 +86,23 @@ BOOST_AUTO_TEST_CASE(a_plan_is_within_memory_and_ends_where_no_change_of_a_table
       return plan_cost(other, task.evaluator) < found.cost * (1 - 1e-5);
     };
     for (std::int32_t table = 0; table < task.catalog.tables(); ++table) {
+      const TableSpace& own = task.problem.space.of(table);
       std::vector<Shard> blocks;
-      const std::int64_t block = even_block(task.problem.space.of(table), task.cluster.devices);
+      const std::int64_t block = even_block(own, task.cluster.devices);
       for (std::int32_t device = 0; device < task.cluster.devices; ++device) {
         const Shard whole = whole_table(task.workload, table, device);
         BOOST_TEST(!helps(with_layout(plan, table, {whole})));
+        for (const auto& layout : with_a_shard_on(device, own, layout_of(plan, table))) {
+          BOOST_TEST(!helps(with_layout(plan, table, layout)));
+          ++elsewhere;
+        }
         if (block > 0) blocks.push_back(block_on(whole, block, device));
       }
       if (block > 0) BOOST_TEST(!helps(with_layout(plan, table, blocks)));
     }
   }
   BOOST_TEST(cheaper >= rounds - 1);
+  BOOST_TEST(elsewhere > 50 * rounds);
 }
 
 BOOST_AUTO_TEST_CASE(a_budget_of_candidates_is_kept_and_more_is_never_worse) {
