@@ -220,7 +220,7 @@ bool CommFeatureSet::sees_batch_size() const {
 std::vector<bool> CommFeatureSet::proportional(bool with_starts) const {
   const auto inputs = [&](float scale) {
     const std::vector<float> dims = {64 * scale, 192 * scale};
-    const std::vector<float> starts = {0, scale};
+    const std::vector<float> starts = {scale, 3 * scale};
     std::vector<float> out(2 * direction(with_starts).ids.size());
     compute({dims, with_starts ? starts : std::span<const float>{}, 1024}, out);
     return out;

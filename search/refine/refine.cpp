@@ -36,7 +36,14 @@ class BestOfStages {
   BestOfStages(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog)
       : problem_(problem), evaluator_(evaluator), catalog_(catalog) {}
 
-  void take(SearchResult found) {
+  /// `last`: no stage comes after. Then a first one needs no costs, which take long of many tables.
+  void take(SearchResult found, bool last) {
+    if (last && !told_) {
+      found.plan =
+          with_joined_columns(std::move(found.plan), problem_, evaluator_, found.evaluations);
+      told_ = std::move(found);
+      return;
+    }
     const bool other_blocks = has_equal_blocks(problem_.space) &&
                               pieces_of(found.plan, problem_.workload, catalog_).empty();
     const Rank unjoined{other_blocks, plan_cost(found.plan, evaluator_)};
@@ -97,12 +104,12 @@ Result<SearchResult> search_in_stages(const Problem& problem, PlanEvaluator& eva
     Result<SearchResult> found = search(problem, evaluator, catalog, rows, stage, began);
     const bool over = StopCheck(options, began).stop();
     if (found.ok()) {
-      best.take(*std::move(found));
+      best.take(*std::move(found), stage.last());
     } else {
       none = found.status();
     }
-    if (best.proven()) break;
-    if (over && best.any() && !stage.last()) best.told().stopped_early = true;
+    if (stage.last() || best.proven()) break;
+    if (over && best.any()) best.told().stopped_early = true;
     if (over) break;
   }
   if (!best.any()) return none;

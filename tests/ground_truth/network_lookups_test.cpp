@@ -107,9 +107,8 @@ BOOST_AUTO_TEST_CASE(exchanges_of_every_kind_cost_what_the_simulator_says) {
                                          << " devices: " << 100 * metrics.forward.mape << " and "
                                          << 100 * metrics.backward.mape << " %");
         BOOST_TEST_CONTEXT(learned.model << ", " << kind.name << ", " << devices) {
-          // Of few devices there are few to learn from, and a start that is off counts more.
-          BOOST_TEST(metrics.forward.mape < (devices == 8 ? 0.045 : 0.02));
-          BOOST_TEST(metrics.backward.mape < (devices == 8 ? 0.035 : 0.015));
+          BOOST_TEST(metrics.forward.mape < 0.01);
+          BOOST_TEST(metrics.backward.mape < 0.005);
         }
       }
     }
