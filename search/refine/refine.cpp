@@ -103,12 +103,13 @@ Result<SearchResult> search_in_stages(const Problem& problem, PlanEvaluator& eva
     evaluator.hold({});
     Result<SearchResult> found = search(problem, evaluator, catalog, rows, stage, began);
     const bool over = StopCheck(options, began).stop();
+    const bool ended = stage.last() && found.ok();
     if (found.ok()) {
       best.take(*std::move(found), stage.last());
     } else {
       none = found.status();
     }
-    if (stage.last() || best.proven()) break;
+    if (ended || best.proven()) break;
     if (over && best.any()) best.told().stopped_early = true;
     if (over) break;
   }
