@@ -70,6 +70,11 @@ class LocalPlan {
   [[nodiscard]] std::span<const DeviceWork> work() const { return work_; }
   [[nodiscard]] const Collectives& collectives() const { return collectives_; }
   [[nodiscard]] std::span<const std::int64_t> bytes() const { return bytes_; }
+  /// Whether no device takes more.
+  [[nodiscard]] bool fits(std::int64_t memory_bytes) const {
+    return std::all_of(bytes_.begin(), bytes_.end(),
+                       [&](std::int64_t bytes) { return bytes <= memory_bytes; });
+  }
 
   [[nodiscard]] Placed placed(std::int32_t piece) const {
     const Piece& found = pieces_[static_cast<std::size_t>(piece)];

@@ -45,11 +45,6 @@ RelayoutWalk::RelayoutWalk(const Problem& problem, const PlanEvaluator& evaluato
       plan_(problem, evaluator, catalog),
       coster_(evaluator) {}
 
-bool RelayoutWalk::fits() const {
-  return std::all_of(plan_.bytes().begin(), plan_.bytes().end(),
-                     [this](std::int64_t bytes) { return bytes <= memory_bytes_; });
-}
-
 /// In detail, as softened_objective() needs it, that takes longer.
 double RelayoutWalk::cost(bool in_detail) {
   if (in_detail) return coster_.cost(plan_);
@@ -255,8 +250,9 @@ WalkResult RelayoutWalk::walk(const Assignment& start, std::int64_t budget, cons
     undo_.clear();
     complete_ = true;
     relayout(static_cast<std::int32_t>(rng.below(tables)), mode.deals, rng);
-    const double found =
-        complete_ && fits() ? cost(softened) : std::numeric_limits<double>::infinity();
+    const double found = complete_ && plan_.fits(memory_bytes_)
+                             ? cost(softened)
+                             : std::numeric_limits<double>::infinity();
     const double objective = softened && std::isfinite(found) ? softened_objective() : found;
     if (!Allowance(temperature, rng).lets(objective, now)) {
       take_back();

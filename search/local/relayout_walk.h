@@ -53,7 +53,6 @@ class RelayoutWalk {
   [[nodiscard]] std::int32_t least_loaded_with(EntryId piece, Rng& rng) const;
   void apply(const Edit& edit) { undo_.push_back(plan_.apply(edit)); }
   void take_back();
-  [[nodiscard]] bool fits() const;
   double cost(bool in_detail);
   double softened_objective();
 

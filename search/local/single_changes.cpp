@@ -142,7 +142,7 @@ class SingleChanges {
 
   /// Notes what was applied where it makes the cheapest plan so far, and takes it back.
   void judge() {
-    if (!over() && fits()) {
+    if (!over() && plan_.fits(memory_bytes_)) {
       ++candidates_;
       const double cost = coster_.cost(plan_);
       if (cost < least_) {
@@ -152,11 +152,6 @@ class SingleChanges {
     }
     for (; !undo_.empty(); undo_.pop_back()) plan_.apply(undo_.back());
     done_.clear();
-  }
-
-  [[nodiscard]] bool fits() const {
-    return std::all_of(plan_.bytes().begin(), plan_.bytes().end(),
-                       [this](std::int64_t bytes) { return bytes <= memory_bytes_; });
   }
 
   const std::int64_t memory_bytes_;

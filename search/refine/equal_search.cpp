@@ -40,13 +40,13 @@ Result<SearchResult> search_equal_blocks(const Problem& problem, PlanEvaluator& 
                                          std::chrono::steady_clock::time_point began) {
   const SearchOptions& own = stage.limits;
   if (!blocks.complete()) return stopped_before_plan();
-  const Problem any(problem.workload, problem.cluster, with_any_blocks(problem.space),
-                    problem.on_more_devices);
   const bool has_earlier =
       stage.earlier != nullptr && !pieces_of(stage.earlier->plan, problem.workload, blocks).empty();
   if (stage.walks_only() && has_earlier) {
     return walked(problem, evaluator, blocks, stage, began, start_of_walks(stage));
   }
+  const Problem any(problem.workload, problem.cluster, with_any_blocks(problem.space),
+                    problem.on_more_devices);
   const std::optional<Shortage> shortage = known_shortage(problem, rows);
   SearchOptions early = stage.first;
   early.advise = false;

@@ -70,8 +70,8 @@ ChosenStart chosen_of(const std::array<Assignment, 2>& starts, const Problem& pr
   SearchOptions own = options;
   own.progress = nullptr;
   if (own.evaluations > 0) {
-    own.evaluations = so_far;
-    own.evaluations = budget_share(own, kShareOfEach);
+    const double share = kShareOfEach * static_cast<double>(so_far);
+    own.evaluations = std::max<std::int64_t>(1, static_cast<std::int64_t>(share));
   }
   if (paced_by_time(own)) own.time_limit_s *= kShareOfEach;
   ChosenStart chosen;

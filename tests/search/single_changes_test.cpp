@@ -3,8 +3,11 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "engine/core/plan_check.h"
+#include "engine/core/shards_by_table.h"
 #include "search/piece_sizes.h"
 #include "tests/search/walk_task.h"
 #include "tests/support/sanitized.h"
@@ -27,29 +30,21 @@ Plan with_layout(const Plan& plan, std::int32_t table, const std::vector<Shard>&
   return other;
 }
 
-std::vector<Shard> layout_of(const Plan& plan, std::int32_t table) {
-  std::vector<Shard> layout;
-  for (const Shard& shard : plan.shards) {
-    if (shard.table == table) layout.push_back(shard);
-  }
-  return layout;
-}
-
 /// The layouts with one of the shards of all rows, or the second half of its columns, on the
 /// device.
 std::vector<std::vector<Shard>> with_a_shard_on(std::int32_t device, const TableSpace& own,
-                                                const std::vector<Shard>& now) {
+                                                std::span<const Shard> now) {
   std::vector<std::vector<Shard>> layouts;
   for (const Shard& shard : now) {
     if (shard.device == device) return {};
   }
   for (std::size_t k = 0; k < now.size(); ++k) {
     if (now[k].rows() != own.table->rows) continue;
-    layouts.push_back(now);
+    layouts.emplace_back(now.begin(), now.end());
     layouts.back()[k].device = device;
     const std::int32_t first = split_point(own, now[k].dim());
     if (first == 0) continue;
-    layouts.push_back(now);
+    layouts.emplace_back(now.begin(), now.end());
     layouts.back()[k].column_end = now[k].column_begin + first;
     layouts.back().push_back(now[k]);
     layouts.back().back().column_begin += first;
@@ -85,6 +80,7 @@ BOOST_AUTO_TEST_CASE(a_plan_is_within_memory_and_ends_where_no_change_of_a_table
       }
       return plan_cost(other, task.evaluator) < found.cost * (1 - 1e-5);
     };
+    const std::vector<std::span<const Shard>> layouts = shards_by_table(plan);
     for (std::int32_t table = 0; table < task.catalog.tables(); ++table) {
       const TableSpace& own = task.problem.space.of(table);
       std::vector<Shard> blocks;
@@ -92,7 +88,8 @@ BOOST_AUTO_TEST_CASE(a_plan_is_within_memory_and_ends_where_no_change_of_a_table
       for (std::int32_t device = 0; device < task.cluster.devices; ++device) {
         const Shard whole = whole_table(task.workload, table, device);
         BOOST_TEST(!helps(with_layout(plan, table, {whole})));
-        for (const auto& layout : with_a_shard_on(device, own, layout_of(plan, table))) {
+        const std::span<const Shard> now = layouts[static_cast<std::size_t>(table)];
+        for (const auto& layout : with_a_shard_on(device, own, now)) {
           BOOST_TEST(!helps(with_layout(plan, table, layout)));
           ++elsewhere;
         }
