@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -76,6 +77,10 @@ struct SearchOptions {
   bool bound_within_memory = true;
   /// Gets the best plan of each of `refine`'s walks; null: nobody.
   PlanSink* plans = nullptr;
+  /// Plans that `refine` goes on from, so that it finds none that costs more: valid ones of the
+  /// problem's space that fit. Those with hot rows, tables in host memory or shards in sizes that
+  /// its walks do not know it leaves alone.
+  std::span<const Plan> starts{};
   /// What places tables in algorithms of policies (policy_algorithms()), and what `surco` begins
   /// with; null: there is none.
   const PlacementPolicy* policy = nullptr;

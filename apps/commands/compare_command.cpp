@@ -107,7 +107,7 @@ class CompareCommand final : public Command {
                              algorithms_,      {}};
     settle(&search_);
     limit_host_memory(flags, models, "", &cluster_);
-    note_search_flags(flags, search_, algorithms_, models);
+    note_search_flags(flags, search_, algorithms_, {&models, 1});
     const auto [fewest, most] = std::minmax_element(
         tasks.begin(), tasks.end(),
         [](const io::Task& a, const io::Task& b) { return a.tables.size() < b.tables.size(); });

@@ -97,7 +97,7 @@ class FrontierCommand final : public Command {
     note_unknown_hosts(flags, models);
     note_unknown_bandwidths(flags, models);
     settle(&search_);
-    note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models);
+    note_search_flags(flags, search_, {&search_.options.algorithm, 1}, {&models, 1});
     if (asked.any) choose_exchange(loaded.workload, models.models);
     NEUROSHARD_ASSIGN_OR_RETURN(Frontier frontier, search(loaded.workload, models.models));
     if (least_) NEUROSHARD_RETURN_IF_ERROR(keep_least(limits, frontier));

@@ -105,7 +105,8 @@ class ReplanCommand final : public Command {
     note_other_dense_model(input.plan, models);
     search_.options.trainer = io::trainer_rules(export_.format, export_.options);
     note_unused_flags(flags, export_.format);
-    note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models, export_.format);
+    note_search_flags(flags, search_, {&search_.options.algorithm, 1}, {&models, 1},
+                      export_.format);
     note_unknown_hosts(flags, models, changed_by_hosts(export_.format));
     if (hosts.devices == 0) note_usual_hosts(export_.format, cluster_.devices);
     note_unknown_bandwidths(flags, models);

@@ -77,7 +77,7 @@ class SweepCommand final : public Command {
     settle(&search_);
     limit_host_memory(flags, models, "", &like_);
     std::vector<Cluster> clusters = clusters_asked_for();
-    note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models);
+    note_search_flags(flags, search_, {&search_.options.algorithm, 1}, {&models, 1});
     const Workload& workload = loaded.workload;
     const ModelOrigin origin = origin_of(models.models);
     report_ = {models.name,

@@ -5,6 +5,7 @@
 #include "apps/console/output.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/first_lacking.h"
 #include "apps/interrupt.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/capability_words.h"
@@ -103,7 +104,7 @@ void declare_layouts(FlagSet& flags, SearchFlags* out, const std::string& limit)
 }
 
 void note_hot_rows(const FlagSet& flags, const SearchFlags& search,
-                   std::span<const std::string> algorithms, const NamedCostModels& models,
+                   std::span<const std::string> algorithms, std::span<const NamedCostModels> models,
                    std::string_view format) {
   if (!search.options.hot_rows) {
     if (flags.given("hot-memory"))
@@ -114,8 +115,9 @@ void note_hot_rows(const FlagSet& flags, const SearchFlags& search,
   const std::vector<std::string> holding = algorithms_that(&AlgorithmInfo::holds_hot_rows);
   if (!any_of(algorithms, holding)) {
     why = "only " + join(holding, ", ") + " goes by it";
-  } else if (!capabilities(models.models).hot_rows) {
-    why = lacks_hot_rows(models.name);
+  } else if (const NamedCostModels& one = first_lacking(&Capabilities::hot_rows, models);
+             !capabilities(one.models).hot_rows) {
+    why = lacks_hot_rows(one.name);
   } else if (!search.options.trainer.hot_rows) {
     why = search.target.value_or(std::string(format)) + " has no place for such";
   }
@@ -218,8 +220,8 @@ bool makes_row_shards(std::span<const std::string> algorithms) {
 }
 
 void note_search_flags(const FlagSet& flags, const SearchFlags& search,
-                       std::span<const std::string> algorithms, const NamedCostModels& models,
-                       std::string_view format) {
+                       std::span<const std::string> algorithms,
+                       std::span<const NamedCostModels> models, std::string_view format) {
   const std::string& row_splits = search.row_splits;
   const bool data_parallel = search.options.data_parallel;
   const std::vector<std::string> heeding = algorithms_that(&AlgorithmInfo::heeds_evaluations);
@@ -233,8 +235,9 @@ void note_search_flags(const FlagSet& flags, const SearchFlags& search,
   const std::string makers = join(algorithms_that(&AlgorithmInfo::makes_row_shards), ", ");
   if (data_parallel && !makes_row_shards(algorithms)) {
     print_note("--data-parallel on: changes nothing, only " + makers + " go by it");
-  } else if (data_parallel && !capabilities(models.models).replicas) {
-    print_note("--data-parallel on: changes nothing, " + lacks_replicas(models.name));
+  } else if (const NamedCostModels& one = first_lacking(&Capabilities::replicas, models);
+             data_parallel && !capabilities(one.models).replicas) {
+    print_note("--data-parallel on: changes nothing, " + lacks_replicas(one.name));
   }
   note_hot_rows(flags, search, algorithms, models, format);
   if (!flags.given("row-splits") || row_splits == "off") return;
@@ -243,7 +246,9 @@ void note_search_flags(const FlagSet& flags, const SearchFlags& search,
                " make row shards");
     return;
   }
-  const RowSplits known = capabilities(models.models).row_splits;
+  const NamedCostModels& least = *std::ranges::min_element(
+      models, {}, [](const auto& one) { return capabilities(one.models).row_splits; });
+  const RowSplits known = capabilities(least.models).row_splits;
   const RowSplits run = search.options.trainer.row_splits;
   if (run < known && run < search.options.row_splits) {
     print_note("--row-splits " + row_splits + ": " + search.target.value_or(std::string(format)) +
@@ -251,7 +256,7 @@ void note_search_flags(const FlagSet& flags, const SearchFlags& search,
     return;
   }
   if (row_splits_of(row_splits) <= known) return;
-  print_note("--row-splits " + row_splits + ": " + lacks_such_rows(models.name) + ", " +
+  print_note("--row-splits " + row_splits + ": " + lacks_such_rows(least.name) + ", " +
              instead_of_row_splits(known));
 }
 

@@ -51,8 +51,8 @@ bool makes_row_shards(std::span<const std::string> algorithms);
 /// makes or the cost models know nothing of, and when none goes by --evaluations; `format` is the
 /// trainer's, in words, where the options name rules of one. REQUIRES settled flags.
 void note_search_flags(const FlagSet& flags, const SearchFlags& search,
-                       std::span<const std::string> algorithms, const NamedCostModels& models,
-                       std::string_view format = {});
+                       std::span<const std::string> algorithms,
+                       std::span<const NamedCostModels> models, std::string_view format = {});
 
 /// How a refusal ends where a table may only be on every device and the search makes no such: with
 /// the flags that would; "" elsewhere.

@@ -66,6 +66,11 @@ class PrecisionSet {
   }
 
   friend bool operator==(const PrecisionSet&, const PrecisionSet&) = default;
+  /// Those in both.
+  friend constexpr PrecisionSet operator&(PrecisionSet a, const PrecisionSet& b) {
+    a.bits_ &= b.bits_;
+    return a;
+  }
 
  private:
   static constexpr std::uint32_t bit(Precision precision) {

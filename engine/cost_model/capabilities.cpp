@@ -1,5 +1,7 @@
 #include "engine/cost_model/capabilities.h"
 
+#include <algorithm>
+
 namespace neuroshard {
 namespace {
 
@@ -39,13 +41,53 @@ Capabilities of_networks(const CostModels& models) {
   return own;
 }
 
-}  // namespace
+/// Of limits where 0 is none.
+std::int32_t smaller_limit(std::int32_t a, std::int32_t b) {
+  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+}
 
-Capabilities capabilities(const CostModels& models) {
+/// Where either knows any hosts, the other's.
+std::int32_t host_devices_of_both(const Capabilities& a, const Capabilities& b) {
+  if (a.hosts) return b.trained_host_devices;
+  const bool one = b.hosts || a.trained_host_devices == b.trained_host_devices;
+  return one ? a.trained_host_devices : 0;
+}
+
+/// What both know, of plans that are costed by both: none with tables in host memory, as which of
+/// them go there is decided by one model's kernels.
+Capabilities of_both(const Capabilities& a, const Capabilities& b) {
+  Capabilities both;
+  both.row_splits = std::min(a.row_splits, b.row_splits);
+  both.row_parts = std::min(a.row_parts, b.row_parts);
+  both.hosts = a.hosts && b.hosts;
+  both.trained_host_devices = host_devices_of_both(a, b);
+  both.replicas = a.replicas && b.replicas;
+  both.hot_rows = a.hot_rows && b.hot_rows;
+  both.sequences = a.sequences && b.sequences;
+  both.exchange = a.exchange & b.exchange;
+  both.even_samples = a.even_samples && b.even_samples;
+  both.min_batch_size = std::max(a.min_batch_size, b.min_batch_size);
+  both.max_batch_size = std::min(a.max_batch_size, b.max_batch_size);
+  both.only_devices = std::max(a.only_devices, b.only_devices);
+  both.min_devices = std::max(a.min_devices, b.min_devices);
+  both.max_devices = smaller_limit(a.max_devices, b.max_devices);
+  return both;
+}
+
+Capabilities of_one(const CostModels& models) {
   Capabilities own = models.torchrec ? of_formula(*models.torchrec) : of_networks(models);
   own.min_batch_size = models.min_batch_size > 0 ? models.min_batch_size : models.batch_size;
   own.max_batch_size = models.batch_size;
   return own;
+}
+
+}  // namespace
+
+Capabilities capabilities(const CostModels& models) {
+  if (models.worst_of.empty()) return of_one(models);
+  Capabilities all = of_one(*models.worst_of.front().models);
+  for (const ModelInWorst& one : models.worst_of) all = of_both(all, of_one(*one.models));
+  return all;
 }
 
 std::int32_t block_host_devices(const Capabilities& known, const Cluster& cluster) {

@@ -22,6 +22,9 @@ Status check_fused(const Workload& workload, const Plan& plan) {
 
 Status check_plan(const CostModels& models, const Workload& workload, const Plan& plan,
                   std::int32_t devices_per_host) {
+  for (const ModelInWorst& one : models.worst_of) {
+    NEUROSHARD_RETURN_IF_ERROR(check_plan(*one.models, workload, plan, devices_per_host));
+  }
   if (!capabilities(models).replicas) {
     NEUROSHARD_RETURN_IF_ERROR(check_no_replicas(plan, when_replicas_are_known()));
   }

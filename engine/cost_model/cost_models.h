@@ -110,6 +110,19 @@ struct ModelOrigin {
   friend bool operator==(const ModelOrigin&, const ModelOrigin&) = default;
 };
 
+struct CostModels;
+
+/// One of several cost models of which the worst counts. Costs of different models are compared as
+/// scaled milliseconds.
+struct ModelInWorst {
+  const CostModels* models = nullptr;  ///< must outlive whatever is made of it; none of `worst_of`
+  double scale = 1;                    ///< scaled milliseconds of one of its own
+  /// Scaled milliseconds by which its exchanges take longer than the first model's, around the
+  /// plans of interest. Devices' costs have no exchanges in them but where costs add up, so they
+  /// are compared with this added.
+  double offset_ms = 0;
+};
+
 /// The trained networks of one hardware; either half may be missing while it is being trained.
 /// A value; const access is thread-safe.
 struct CostModels {
@@ -132,6 +145,9 @@ struct CostModels {
   /// What the model computes beside its tables: costs are then of whole training steps. Null: they
   /// are of the embedding part alone. REQUIRES networks, which tell exchanges from lookups.
   std::shared_ptr<const DensePart> dense{};
+  /// Instead of all this: the worst of several models, of which the first is the one whose
+  /// exchanges searches count. REQUIRES two or more. Empty: these are one model.
+  std::vector<ModelInWorst> worst_of{};
 };
 
 }  // namespace neuroshard

@@ -1,6 +1,7 @@
 #include "engine/cost_model/make_evaluator.h"
 
 #include <utility>
+#include <vector>
 
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/capability_words.h"
@@ -8,6 +9,7 @@
 #include "engine/cost_model/mlp_evaluator.h"
 #include "engine/cost_model/torchrec_evaluator.h"
 #include "engine/cost_model/torchrec_formula.h"
+#include "engine/cost_model/worst_evaluator.h"
 #include "nn/isa.h"
 
 namespace neuroshard {
@@ -47,6 +49,21 @@ class FormulaKernels final : public KernelCostModel {
   const KernelBandwidths bandwidths_;
 };
 
+Result<std::unique_ptr<CostEvaluator>> make_worst_evaluator(const CostModels& models,
+                                                            const Workload& workload,
+                                                            std::int32_t devices,
+                                                            std::int32_t devices_per_host,
+                                                            const ExchangeFormat& exchange) {
+  std::vector<WorstEvaluator::Model> all;
+  for (const ModelInWorst& one : models.worst_of) {
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        std::unique_ptr<CostEvaluator> own,
+        make_evaluator(*one.models, workload, devices, devices_per_host, exchange));
+    all.push_back({std::move(own), one.scale, one.offset_ms});
+  }
+  return std::unique_ptr<CostEvaluator>(std::make_unique<WorstEvaluator>(std::move(all)));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
@@ -54,6 +71,9 @@ Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
                                                       std::int32_t devices,
                                                       std::int32_t devices_per_host,
                                                       const ExchangeFormat& exchange) {
+  if (!models.worst_of.empty()) {
+    return make_worst_evaluator(models, workload, devices, devices_per_host, exchange);
+  }
   const Capabilities known = capabilities(models);
   if (!known.sequences) NEUROSHARD_RETURN_IF_ERROR(check_pooled(workload));
   NEUROSHARD_RETURN_IF_ERROR(check_exchange(models, exchange));

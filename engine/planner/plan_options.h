@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "engine/core/plan.h"
@@ -58,6 +59,9 @@ struct PlanOptions {
   /// those of policy_algorithm_names(), which refuse without one, draw beside its first choice.
   const search::PlacementPolicy* policy = nullptr;
   std::int64_t policy_samples = 0;
+  /// Plans that "refine" goes on from, see search::SearchOptions: valid ones for the cluster that
+  /// fit and keep to the rest of the options.
+  std::span<const Plan> starts{};
   PlanSink* plans = nullptr;  ///< gets the plans that walks come by, where the algorithm has walks
 };
 

@@ -67,6 +67,7 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
           .possible_replicas = known.replicas,
           .advise = options.advise,
           .plans = options.plans,
+          .starts = options.starts,
           .policy = options.policy,
           .policy_samples = options.policy_samples};
 }

@@ -47,6 +47,7 @@ class FastStart {
 
   std::optional<FastPlan> run();
   FastPlan descend_from(const Assignment& start);
+  FastPlan go_on_from(const Assignment& start);
 
  private:
   enum class Decider { kTotal, kReady, kDims };
@@ -280,6 +281,24 @@ FastPlan FastStart::descend_from(const Assignment& start) {
   return best;
 }
 
+/// A piece that several devices hold counts once, on the first of them.
+FastPlan FastStart::go_on_from(const Assignment& start) {
+  FastPlan best = descend_from(start);
+  Pieces pieces;
+  for (const Placed& piece : start) {
+    if (piece.device % catalog_.holders(piece.entry) == 0) pieces.push_back(piece.entry);
+  }
+  if (!over() && trials_.place(pieces)) {
+    halve_deciding();
+    FastPlan anew{trials_.assignment(), trials_.cost(), trials_.placed(), false};
+    descend(anew);
+    anew.evaluations += best.evaluations;
+    if (anew.cost < best.cost) return anew;
+    best.evaluations = anew.evaluations;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::optional<FastPlan> fast_plan(const Problem& problem, const PlanEvaluator& evaluator,
@@ -292,6 +311,11 @@ FastPlan descend(const Problem& problem, const PlanEvaluator& evaluator,
                  const ShapeCatalog& catalog, const StopCheck& stop, const Assignment& start,
                  std::int64_t budget) {
   return FastStart(problem, evaluator, catalog, stop, {}, budget).descend_from(start);
+}
+
+FastPlan go_on_from(const Problem& problem, const PlanEvaluator& evaluator,
+                    const ShapeCatalog& catalog, const StopCheck& stop, const Assignment& start) {
+  return FastStart(problem, evaluator, catalog, stop, {}, kNoBudget).go_on_from(start);
 }
 
 }  // namespace neuroshard::search

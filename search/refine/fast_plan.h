@@ -36,4 +36,9 @@ FastPlan descend(const Problem& problem, const PlanEvaluator& evaluator,
                  const ShapeCatalog& catalog, const StopCheck& stop, const Assignment& start,
                  std::int64_t budget = kNoBudget);
 
+/// The cheaper of two plans of the pieces of `start`, a plan within the memory limit: as they are,
+/// or placed anew by load, with those halved that decide the cost; each after that descent.
+FastPlan go_on_from(const Problem& problem, const PlanEvaluator& evaluator,
+                    const ShapeCatalog& catalog, const StopCheck& stop, const Assignment& start);
+
 }  // namespace neuroshard::search

@@ -63,6 +63,7 @@ FirstPlan start_of_walks(const Stage& stage) { return {*stage.earlier, {}, 0, st
 
 FirstPlan start_of_walks(Stage& stage, FirstPlan first) {
   const StartPlan* earlier = stage.earlier;
+  first.rivals.insert(first.rivals.begin(), stage.rivals.begin(), stage.rivals.end());
   if (earlier != nullptr && earlier->plan.shards != first.plan.plan.shards) {
     Plan rival = earlier->plan;
     if (earlier->cost < first.plan.cost) {

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/hot_rows.h"
+#include "engine/core/offload.h"
 #include "search/equal_columns.h"
 #include "search/feasibility.h"
 #include "search/local/plan_pieces.h"
@@ -13,6 +15,7 @@
 #include "search/packing/what_would_do.h"
 #include "search/plan_cost.h"
 #include "search/refine/equal_search.h"
+#include "search/refine/fast_plan.h"
 #include "search/refine/joined_columns.h"
 #include "search/refine/known_shortage.h"
 #include "search/refine/light_tables.h"
@@ -64,6 +67,30 @@ class BestOfStages {
     told_ = std::move(found);
   }
 
+  /// With what the caller has, as far as walks know it. Returns all of these but the best, the
+  /// cheapest first.
+  std::vector<Plan> begin_with(const SearchOptions& options, const StopCheck& stop) {
+    std::vector<FastPlan> starts;
+    std::int64_t evaluations = 0;
+    for (const Plan& plan : options.starts) {
+      if (!hot_rows(plan).empty() || !offloaded_tables(plan).empty()) continue;
+      const Assignment pieces = pieces_of(plan, problem_.workload, catalog_);
+      if (pieces.empty()) continue;
+      starts.push_back(go_on_from(problem_, evaluator_, catalog_, stop, pieces));
+      evaluations += starts.back().evaluations;
+    }
+    std::stable_sort(starts.begin(), starts.end(),
+                     [](const FastPlan& a, const FastPlan& b) { return a.cost < b.cost; });
+    std::vector<Plan> plans;
+    for (const FastPlan& start : starts) {
+      plans.push_back(start_of(start, problem_, evaluator_, catalog_).plan);
+    }
+    if (plans.empty()) return plans;
+    take({std::move(plans.front()), evaluations}, false);
+    plans.erase(plans.begin());
+    return plans;
+  }
+
   [[nodiscard]] bool any() const { return told_.has_value(); }
   [[nodiscard]] bool proven() const {
     return told_ && is_proven(told_rank_.second, told_->lower_bound);
@@ -92,13 +119,14 @@ Result<SearchResult> search_in_stages(const Problem& problem, PlanEvaluator& eva
   const auto search = has_equal_blocks(problem.space) ? search_equal_blocks : search_pieces;
   const ShapeCatalog catalog(problem.space, evaluator, rows, options.cancel);
   BestOfStages best(problem, evaluator, catalog);
+  std::vector<Stage> stages = stages_of(options, problem.workload.tables.size());
+  stages.front().rivals = best.begin_with(options, StopCheck(options, began));
   Status none;
   const Stage* before = nullptr;
-  std::vector<Stage> stages = stages_of(options, problem.workload.tables.size());
   if (problem.cluster.devices == 1) stages.erase(stages.begin(), stages.end() - 1);
   for (Stage& stage : stages) {
     if (!best.any() && before != nullptr && !stage.last()) continue;
-    if (best.any()) stage.go_on_from(best.start(), *before);
+    if (best.any()) stage.go_on_from(best.start(), before == nullptr ? stage : *before);
     before = &stage;
     evaluator.hold({});
     Result<SearchResult> found = search(problem, evaluator, catalog, rows, stage, began);

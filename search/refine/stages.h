@@ -20,7 +20,8 @@ struct Stage {
   std::int64_t end = 0;  ///< where it would end, had the search more evaluations; 0: no limit
   std::int64_t all = 0;  ///< evaluations of the search
   bool no_first_plans = false;  ///< of its own, where earlier stages have a plan
-  /// The best plan of earlier stages, and the evaluations of all of them; null: this is the first.
+  /// The best plan of earlier stages, or of what the search began with, and the evaluations of all
+  /// of them; null: there is none.
   const StartPlan* earlier = nullptr;
   std::vector<Plan> rivals{};  ///< costlier ones from which walks go on, too
 

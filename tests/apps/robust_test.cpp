@@ -62,6 +62,28 @@ BOOST_AUTO_TEST_CASE(all_costs_are_printed_and_written) {
   BOOST_TEST(plan({"--robust", "h200_sim,torchrec", "--output", "-"}).out == slurp(file));
 }
 
+/// Those that one of the models knows are no notes, unless all have to know them.
+BOOST_AUTO_TEST_CASE(notes_name_the_model_that_does_not_know_a_flag) {
+  const auto notes = [](const std::string& models, const std::vector<std::string>& more) {
+    std::vector<std::string> flags{"--robust", models};
+    flags.insert(flags.end(), more.begin(), more.end());
+    const Outcome outcome = plan(flags);
+    BOOST_TEST(outcome.exit_code == 0, outcome.err);
+    return outcome.err;
+  };
+  BOOST_TEST(notes("h200_sim,torchrec", {"--devices-per-host", "4"}).empty());
+  BOOST_TEST(notes("h200_sim,torchrec", {"--bandwidths", "1555,900,25"}).empty());
+  BOOST_TEST(notes("h200_sim,h100_sim", {"--hot-rows", "on"}).empty());
+  for (const std::string models : {"h200_sim,torchrec", "torchrec,h200_sim"}) {
+    BOOST_TEST(notes(models, {"--hot-rows", "on"}) ==
+               "--hot-rows on: changes nothing, torchrec knows no hot rows\n");
+    BOOST_TEST(notes(models, {"--row-splits", "any"}) ==
+               "--row-splits any: torchrec knows no such row shards, as with --row-splits even\n");
+    BOOST_TEST(notes(models, {"--host-memory", "100GB"}) ==
+               "--host-memory: changes nothing, h200_sim knows no tables in host memory\n");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(bad_lists_are_refused_in_one_line) {
   const auto refusal = [](const std::vector<std::string>& more) {
     const Outcome outcome = plan(more);

@@ -8,12 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/hot_rows.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
+#include "engine/core/reuse_histogram.h"
 #include "engine/core/rng.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/planner.h"
-#include "engine/planner/robust/regret_descent.h"
+#include "engine/planner/robust/cost_panel.h"
+#include "engine/planner/robust/mixed_plans.h"
 #include "tests/support/sanitized.h"
 
 namespace neuroshard {
@@ -115,6 +118,48 @@ BOOST_AUTO_TEST_CASE(no_plan_of_one_model_has_a_smaller_largest_regret) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(mixed_plans_have_each_table_as_one_of_the_two_has_it) {
+  const TwoModels models;
+  const Workload workload = tables_of(40, 3, false);
+  const Cluster cluster{.devices = 8, .memory_bytes = std::int64_t{1} << 34};
+  CostPanel panel = CostPanel::create(workload, cluster, models.both).value();
+  std::vector<Plan> alone;
+  std::vector<double> best_ms;
+  for (const CostModels* one : models.both) {
+    const PlanResult result = make_plan(workload, cluster, *one, repeatable()).value();
+    alone.push_back(result.plan);
+    best_ms.push_back(result.cost.cost_ms);
+  }
+  const auto layout_of = [](const Plan& plan, std::int32_t table) {
+    std::vector<Shard> shards;
+    for (const Shard& shard : plan.shards) {
+      if (shard.table == table) shards.push_back(shard);
+    }
+    return shards;
+  };
+  const std::vector<Plan> mixed = mixed_plans(panel, 0, alone[0], 1, alone[1], best_ms);
+  BOOST_REQUIRE(!mixed.empty());
+  for (const Plan& plan : mixed) {
+    BOOST_TEST(validate(workload, plan).ok());
+    const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
+    BOOST_TEST(*std::max_element(bytes.begin(), bytes.end()) <= cluster.memory_bytes);
+    std::vector<int> as(2);
+    for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
+      const std::vector<Shard> own = layout_of(plan, table);
+      const bool first = own == layout_of(alone[0], table);
+      const bool second = own == layout_of(alone[1], table);
+      BOOST_TEST((first || second));
+      as[0] += first ? 1 : 0;
+      as[1] += second ? 1 : 0;
+    }
+    BOOST_TEST((as[0] > 0 && as[1] > 0));
+  }
+  // None that does not fit.
+  CostPanel tight =
+      CostPanel::create(workload, {.devices = 8, .memory_bytes = 1}, models.both).value();
+  BOOST_TEST(mixed_plans(tight, 0, alone[0], 1, alone[1], best_ms).empty());
+}
+
 BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_plan_on_any_number_of_threads) {
   const TwoModels models;
   const Workload workload = tables_of(20, 9, false);
@@ -145,6 +190,33 @@ BOOST_AUTO_TEST_CASE(rows_over_a_host_of_the_cluster_have_costs) {
     CostPanel panel = CostPanel::create(workload, cluster, models.both).value();
     BOOST_TEST(panel.costs_of(plan).ok() == (each == 4));
   }
+}
+
+/// One-hot tables with skew, which two networks agree about: each device holds their hot rows.
+BOOST_AUTO_TEST_CASE(hot_rows_are_made_where_all_models_know_them) {
+  const CostModels other = load_shipped_models("h100_sim").value().models;
+  TwoModels models;
+  Workload workload = tables_of(12, 7, false);
+  for (Table& table : workload.tables) {
+    table.pooling_factor = 1;
+    const double lookups = static_cast<double>(workload.batch_size);
+    table.reuse_histogram = expected_reuse(table.rows, lookups, 1.2).histogram;
+  }
+  const Cluster cluster{
+      .devices = 16, .memory_bytes = std::int64_t{1} << 34, .devices_per_host = 8};
+  PlanOptions options = repeatable();
+  options.hot_rows = true;
+  const std::vector<const CostModels*> networks{&models.networks, &other};
+  const RobustPlan found = make_robust_plan(kAnyFile, workload, cluster, networks, options).value();
+  BOOST_TEST(!hot_rows(found.plan.plan).empty());
+  BOOST_TEST(validate(workload, found.plan.plan).ok());
+  for (std::size_t k = 0; k < 2; ++k) {
+    const double told = simulate(workload, found.plan.plan, *networks[k], cluster).value().cost_ms;
+    BOOST_TEST(told == found.costs[k].cost.cost_ms, boost::test_tools::tolerance(1e-9));
+  }
+  const RobustPlan cold =
+      make_robust_plan(kAnyFile, workload, cluster, models.both, options).value();
+  BOOST_TEST(hot_rows(cold.plan.plan).empty());
 }
 
 BOOST_AUTO_TEST_CASE(what_one_model_refuses_is_refused) {

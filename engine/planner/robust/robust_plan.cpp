@@ -2,35 +2,23 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "engine/core/elapsed.h"
+#include "engine/core/plan_sink.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/planner/planner.h"
-#include "engine/planner/robust/regret_descent.h"
+#include "engine/planner/robust/cost_panel.h"
+#include "engine/planner/robust/mixed_plans.h"
 #include "engine/planner/search_budget.h"
 
 namespace neuroshard {
 namespace {
-
-/// Seconds of the descents where neither time nor evaluations are limited, as of a search.
-constexpr double kUsualSeconds = 1;
-
-/// The options as far as all models know what they allow.
-PlanOptions known_by_all(PlanOptions options, std::span<const CostModels* const> models) {
-  for (const CostModels* one : models) {
-    const Capabilities known = capabilities(*one);
-    options.row_splits = std::min(options.row_splits, known.row_splits);
-    options.data_parallel &= known.replicas;
-    options.hot_rows = false;  // the descent between models has no place for them
-    options.trainer.host_memory &= known.host_memory;
-  }
-  return options;
-}
 
 /// A plan that every model has costed.
 struct Candidate {
@@ -38,30 +26,56 @@ struct Candidate {
   std::vector<PlanCost> costs;
 };
 
-class RobustSearch {
+class RobustSearch final : public PlanSink {
  public:
   RobustSearch(const PlanFile& file, CostPanel& panel, const PlanOptions& options)
       : file_(file),
         panel_(panel),
-        options_(known_by_all(options, panel.models())),
+        options_(known_by_all(options)),
         best_ms_(panel.models().size(), std::numeric_limits<double>::infinity()) {}
 
   Result<RobustPlan> run() {
     const auto began = std::chrono::steady_clock::now();
     NEUROSHARD_RETURN_IF_ERROR(search_alone());
-    descend_from_all();
-    const Candidate& chosen = best();
-    for (std::size_t k = 0; k < best_ms_.size(); ++k) {
-      found_.costs.push_back({chosen.costs[k], best_ms_[k]});
+    Candidate around = chosen();
+    for (std::size_t k = 0; k < best_ms_.size() && !asked_to_stop(options_.cancel); ++k) {
+      NEUROSHARD_RETURN_IF_ERROR(search_together(k, around));
     }
-    found_.plan.plan = chosen.plan;
-    found_.plan.cost = chosen.costs.front();
+    const Candidate& best = chosen();
+    for (std::size_t k = 0; k < best_ms_.size(); ++k) {
+      found_.costs.push_back({best.costs[k], best_ms_[k]});
+    }
+    found_.plan.plan = best.plan;
+    found_.plan.cost = best.costs.front();
     found_.plan.algorithm = options_.algorithm;
     found_.plan.seconds = seconds_since(began);
+    found_.plan.stopped_early |= asked_to_stop(options_.cancel);
     return std::move(found_);
   }
 
+  /// Of the walks under all models at once: what these take plans to cost is a guess, so one that
+  /// is not their best may be ours. Only one is kept, as there may be many.
+  void offer(const Plan& plan, double /*cost_ms*/) override {
+    std::optional<Candidate> one = costed(plan);
+    if (!one) return;
+    const double regret = largest_regret(one->costs, best_ms_);
+    if (offered_ && regret >= largest_regret(offered_->costs, best_ms_)) return;
+    offered_ = std::move(one);
+  }
+
  private:
+  /// The options as far as all models know what they allow.
+  [[nodiscard]] PlanOptions known_by_all(PlanOptions options) const {
+    for (const CostModels* one : panel_.models()) {
+      const Capabilities known = capabilities(*one);
+      options.row_splits = std::min(options.row_splits, known.row_splits);
+      options.data_parallel &= known.replicas;
+      options.hot_rows &= known.hot_rows;
+      options.trainer.host_memory &= known.host_memory;
+    }
+    return options;
+  }
+
   /// Under each model by itself.
   Status search_alone() {
     for (const CostModels* one : panel_.models()) {
@@ -70,68 +84,93 @@ class RobustSearch {
           make_plan_for(file_, panel_.workload(), panel_.cluster(), *one, options_));
       NEUROSHARD_RETURN_IF_ERROR(file_.refusal(result));
       found_.own_ms.push_back(result.cost.cost_ms);
-      found_.plan.evaluations += result.evaluations;
-      found_.plan.stopped_early |= result.stopped_early;
-      if (found_.plan.skipped.empty()) found_.plan.skipped = result.skipped;
+      add_effort(result);
       NEUROSHARD_ASSIGN_OR_RETURN(std::vector<PlanCost> costs, panel_.costs_of(result.plan));
       add({std::move(result.plan), std::move(costs)});
     }
     return {};
   }
 
-  /// From the best first: where the limit comes early, that is what counts.
-  void descend_from_all() {
-    std::vector<Plan> others;
-    for (const Candidate& one : candidates_) others.push_back(one.plan);
-    std::vector<Plan> starts = others;
-    std::swap(starts.front(), starts[static_cast<std::size_t>(&best() - candidates_.data())]);
-    const auto began = std::chrono::steady_clock::now();
-    for (std::size_t k = 0; k < starts.size(); ++k) {
-      const std::int64_t own = steps_for(std::ssize(starts) - static_cast<std::int64_t>(k));
-      // Without a limit of evaluations the walks have most of the time, and end by it.
-      const double until =
-          seconds() * static_cast<double>(k + 1) / static_cast<double>(starts.size());
-      const bool timed = options_.evaluations == 0;
-      const DescentRules rules{
-          options_.row_splits != RowSplits::kOff && options_.trainer.row_splits != RowSplits::kOff,
-          options_.trainer.equal_columns, own, options_.seed + k, [&](std::int64_t evaluations) {
-            return asked_to_stop(options_.cancel) || (!timed && evaluations >= 2 * own) ||
-                   (timed && seconds_since(began) >= until);
-          }};
-      Descended found = regret_descent(panel_, starts[k], others, best_ms_, rules);
-      spent_ += found.evaluations;
-      if (timed && seconds_since(began) >= until) found_.plan.stopped_early = true;
-      add_if_written(std::move(found));
+  /// Under all of them, whose costs are compared as they are `around` a plan. That becomes the one
+  /// found.
+  Status search_together(std::size_t round, Candidate& around) {
+    const CostModels all = all_models(around);
+    PlanOptions own = options_;
+    own.seed += round;
+    own.advise = false;  // there are plans already
+    own.plans = this;
+    const std::vector<Plan> starts = starts_of(round);
+    own.starts = starts;
+    const Result<PlanResult> result =
+        make_plan_for(file_, panel_.workload(), panel_.cluster(), all, own);
+    if (there_is_none(result.status())) return {};
+    NEUROSHARD_RETURN_IF_ERROR(result.status());
+    add_effort(*result);
+    if (offered_) add(*std::exchange(offered_, std::nullopt));
+    if (std::optional<Candidate> one = costed(result->plan)) {
+      around = *one;
+      add(*std::move(one));
     }
-    found_.plan.stopped_early |= asked_to_stop(options_.cancel);
-    found_.plan.evaluations += spent_;
+    return {};
   }
 
-  /// Steps of the next walk, where so many are left. Each costs as much as hundreds of a search's
-  /// estimates, so that a share of its evaluations takes about as long; of few
-  /// evaluations, walks have some steps all the same.
-  [[nodiscard]] std::int64_t steps_for(std::int64_t walks) const {
-    constexpr std::int64_t kSearchSteps = 50;
-    constexpr std::int64_t kFewestSteps = 1000;
-    constexpr std::int64_t kMostShare = 8;  // of the evaluations, for those
-    constexpr std::int64_t kUsualSteps = 20'000;
-    if (options_.evaluations == 0) return kUsualSteps;
-    const std::int64_t few = std::min(kFewestSteps, options_.evaluations / kMostShare / walks);
-    return std::max<std::int64_t>({1, few, options_.evaluations / kSearchSteps / walks});
+  /// All plans so far, and at first mixed ones.
+  [[nodiscard]] std::vector<Plan> starts_of(std::size_t round) const {
+    std::vector<Plan> starts;
+    const std::size_t alone = round == 0 ? best_ms_.size() : 0;
+    for (std::size_t a = 0; a < alone; ++a) {
+      for (std::size_t b = a + 1; b < alone; ++b) {
+        std::vector<Plan> mixed =
+            mixed_plans(panel_, a, candidates_[a].plan, b, candidates_[b].plan, best_ms_);
+        std::move(mixed.begin(), mixed.end(), std::back_inserter(starts));
+      }
+    }
+    if (starts.empty()) {
+      for (const Candidate& one : candidates_) starts.push_back(one.plan);
+    }
+    return starts;
   }
 
-  [[nodiscard]] double seconds() const {
-    return options_.time_limit_s > 0 ? options_.time_limit_s : kUsualSeconds;
+  /// As one that searches go by: regrets are compared, as milliseconds of the first model. That is
+  /// one whose exchanges depend on the whole plan, if there is any; of others a device's costs may
+  /// have them, or are put beside the first's by as much as exchanges differ around that plan.
+  [[nodiscard]] CostModels all_models(const Candidate& around) const {
+    std::vector<std::size_t> order;
+    for (std::size_t k = 0; k < best_ms_.size(); ++k) order.push_back(k);
+    std::stable_partition(order.begin(), order.end(), [&](std::size_t k) {
+      return !capabilities(*panel_.models()[k]).additive;
+    });
+    const auto exchange_ms = [&](std::size_t k) {
+      const PlanCost& cost = around.costs[k];
+      if (capabilities(*panel_.models()[k]).additive) return 0.0;
+      double compute_ms = 0;
+      for (const DeviceCost& one : cost.per_device) {
+        compute_ms = std::max(compute_ms, one.compute_ms);
+      }
+      return cost.cost_ms - compute_ms;
+    };
+    CostModels all;
+    const std::size_t first = order.front();
+    for (const std::size_t k : order) {
+      const double scale = best_ms_[k] > 0 ? best_ms_[first] / best_ms_[k] : 1;
+      all.worst_of.push_back(
+          {panel_.models()[k], scale, scale * exchange_ms(k) - exchange_ms(first)});
+    }
+    return all;
   }
 
-  /// What the file has another place for, or none, is no candidate.
-  void add_if_written(Descended found) {
-    if (file_.as_written(found.plan) != found.plan) return;
+  /// Nothing where the file has another place for the plan, or none, or a model has no cost of it.
+  std::optional<Candidate> costed(Plan plan) {
+    canonicalize(plan);
+    if (file_.as_written(plan) != plan) return std::nullopt;
+    Result<std::vector<PlanCost>> costs = panel_.costs_of(plan);
+    if (!costs.ok()) return std::nullopt;
     PlanResult result;
-    result.plan = found.plan;
-    result.cost = found.costs.front();
+    result.plan = plan;
+    result.cost = costs->front();
     result.algorithm = options_.algorithm;
-    if (file_.refusal(result).ok()) add({std::move(found.plan), std::move(found.costs)});
+    if (!file_.refusal(result).ok()) return std::nullopt;
+    return Candidate{std::move(plan), *std::move(costs)};
   }
 
   void add(Candidate one) {
@@ -141,8 +180,14 @@ class RobustSearch {
     candidates_.push_back(std::move(one));
   }
 
+  void add_effort(const PlanResult& result) {
+    found_.plan.evaluations += result.evaluations;
+    found_.plan.stopped_early |= result.stopped_early;
+    if (found_.plan.skipped.empty()) found_.plan.skipped = result.skipped;
+  }
+
   /// With the smallest largest regret, the first of equals.
-  [[nodiscard]] const Candidate& best() const {
+  [[nodiscard]] const Candidate& chosen() const {
     return *std::min_element(
         candidates_.begin(), candidates_.end(), [&](const Candidate& a, const Candidate& b) {
           return largest_regret(a.costs, best_ms_) < largest_regret(b.costs, best_ms_);
@@ -154,7 +199,7 @@ class RobustSearch {
   const PlanOptions options_;
   std::vector<double> best_ms_;
   std::vector<Candidate> candidates_;
-  std::int64_t spent_ = 0;
+  std::optional<Candidate> offered_;
   RobustPlan found_;
 };
 

@@ -31,13 +31,12 @@ struct RobustPlan {
 };
 
 /// A plan whose largest regret over these models is the smallest that was found. First the plan of
-/// make_plan_for() under each model alone: --evaluations and time limits are those of each of these
-/// searches. Then, from each of them and from the best, a descent changes tables on the bottleneck
-/// device of the model with the largest regret (engine/planner/robust/regret_descent.h), as long
-/// again at most. No plan of a single model has a smaller largest regret. Only what all models know
-/// is searched: row shards, tables on every device and in host memory. Same input and seed, same
-/// plan, unless stopped_early. Errors: as make_plan(), of the first model that gives one; fewer
-/// than two models. Thread-safe.
+/// make_plan_for() under each model alone, then as many searches under the worst of their costs at
+/// once (CostModels::worst_of): --evaluations and time limits are those of each of these searches.
+/// No plan of a single model has a smaller largest regret. Only what all models know is searched:
+/// row shards, hot rows, tables on every device; tables are put in host memory under each alone.
+/// Same input and seed, same plan, unless stopped_early. Errors: as make_plan(), of the first model
+/// that gives one; fewer than two models. Thread-safe.
 Result<RobustPlan> make_robust_plan(const PlanFile& file, const Workload& workload,
                                     const Cluster& cluster,
                                     std::span<const CostModels* const> models,
