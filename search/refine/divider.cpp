@@ -5,14 +5,26 @@
 #include <numeric>
 
 namespace neuroshard::search {
+namespace {
+
+/// Whether the table may be neither whole nor in halves of its columns, but in more equal blocks of
+/// them: 20 columns are five blocks of 4.
+bool only_blocks(const ShapeCatalog& catalog, std::int32_t table) {
+  const CatalogEntry& whole = catalog.entry(catalog.whole(table));
+  return whole.only_parts && whole.first == kNoEntry && !catalog.equal_blocks(table).empty();
+}
+
+}  // namespace
 
 EntryId undivided(const ShapeCatalog& catalog, std::int32_t table, Division division) {
   if (division == Division::kBlocks) return catalog.block(table);
   if (division == Division::kHosts) return catalog.host_block(table);
   if (division == Division::kReplicas) return catalog.replica(table);
   const CatalogEntry& whole = catalog.entry(catalog.whole(table));
-  const EntryId part = division == Division::kRows ? whole.upper : whole.first;
-  return whole.only_parts && part == kNoEntry ? kNoEntry : catalog.whole(table);
+  const bool by_rows = division == Division::kRows;
+  const bool halves = (by_rows ? whole.upper : whole.first) != kNoEntry;
+  const bool may_be = !whole.only_parts || halves || (!by_rows && only_blocks(catalog, table));
+  return may_be ? catalog.whole(table) : kNoEntry;
 }
 
 Division usual_division(const ShapeCatalog& catalog, std::int32_t table) {
@@ -67,6 +79,12 @@ void Divider::divide(EntryId id, const PieceLimits& limits, Pieces& pieces) cons
   const bool whole = !entry.only_parts && weight(id) <= limits.weight &&
                      entry.bytes <= limits.bytes &&
                      static_cast<double>(entry.exchanged.dims) <= limits.dim;
+  if (first == kNoEntry && division(entry.table) == Division::kColumns &&
+      only_blocks(catalog_, entry.table) && entry.only_parts) {
+    const EntryId widest = catalog_.equal_blocks(entry.table).front();
+    pieces.insert(pieces.end(), static_cast<std::size_t>(catalog_.blocks_of(widest)), widest);
+    return;
+  }
   if (whole || first == kNoEntry) {
     pieces.push_back(id);
     return;
