@@ -173,13 +173,15 @@ Table moved_on(const Table& table, double kept, std::int64_t batch_size) {
   const double in_bag = table.pooling_factor / table.features;
   const HotCoverage& counted = table.hot_coverage;
   double above = 0;
+  double hot_bags = 0;  // of more rows never fewer, which rounding would have
   for (std::size_t bin = kReuseBins; bin-- > 0 && lookups > 0;) {
     above = std::min(1.0, above + bins.lookups[bin] / lookups);
     const double cold = cold_bag_share(in_bag, above, table.bag_lengths);
     const double now = counted.known() ? 1 - counted.bags[bin] : cold;
     const double then = cold_bag_share(in_bag, kept * above, table.bag_lengths);
     later.hot_coverage.lookups[bin] = kept * above;
-    later.hot_coverage.bags[bin] = 1 - std::min(1.0, cold > 0 ? then * now / cold : then);
+    hot_bags = std::max(hot_bags, 1 - std::min(1.0, cold > 0 ? then * now / cold : then));
+    later.hot_coverage.bags[bin] = hot_bags;
   }
   return later;
 }

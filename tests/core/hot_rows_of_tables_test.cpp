@@ -11,6 +11,7 @@
 #include "engine/core/hot_rows.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
+#include "engine/core/reuse_histogram.h"
 #include "engine/core/rng.h"
 #include "tests/core/drawn_lookups.h"
 #include "tests/support/sanitized.h"
@@ -161,6 +162,25 @@ BOOST_AUTO_TEST_CASE(every_device_holds_their_rows_states_and_gradients) {
   const std::int64_t row = 8 * 4 + 4;
   BOOST_TEST(bytes[0] == 1000 * row + 10 * (row + 8 * 4));
   BOOST_TEST(bytes[1] == 10 * (row + 8 * 4));
+}
+
+/// Whatever is added up in which order, more rows are in no fewer bags.
+BOOST_AUTO_TEST_CASE(tables_whose_data_moved_on_are_valid) {
+  Rng rng(3);
+  for (int k = 0; k < 1000; ++k) {
+    Table table;
+    table.rows = rng.between(1000, 1'000'000);
+    table.dim = 8;
+    table.pooling_factor = rng.uniform() * (k % 2 == 0 ? 1 : 30);
+    table.bag_lengths = k % 3 == 0 ? BagLengths::kEven : BagLengths::kPoisson;
+    const double lookups = table.pooling_factor * kBatch;
+    table.reuse_histogram = expected_reuse(table.rows, lookups, 1.5 * rng.uniform()).histogram;
+    BOOST_REQUIRE(validate(table).ok());
+    for (const double kept : {0.0, 0.5, 0.75, 0.9, 1.0}) {
+      const Status moved = validate(moved_on(table, kept, kBatch));
+      BOOST_TEST(moved.ok(), moved.message());
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_no_plan_has_is_refused) {
