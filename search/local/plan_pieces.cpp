@@ -22,16 +22,32 @@ bool in_even_blocks(std::span<const Shard> shards, const Shard& whole, std::int3
   return true;
 }
 
-/// The entry of a shard of some of its table's rows that is a block of one host's, or kNoEntry.
-/// Where halves of rows are as many and as large, only the order of all says which they are.
-EntryId host_entry(const Shard& shard, const ShardShape& shape, const ShapeCatalog& catalog) {
+/// Whether these columns of the shard's table are in even blocks of the rows over the devices of
+/// its host, of which `whole` is the first.
+bool in_host_blocks(const Shard& shard, std::span<const Shard> of_table, const CatalogEntry& whole,
+                    std::int64_t rows, std::int32_t of_host) {
+  std::int32_t blocks = 0;
+  for (const Shard& one : of_table) {
+    if (one.column_begin != shard.column_begin || one.column_end != shard.column_end) continue;
+    const std::int64_t begin = whole.rows * (one.device % of_host);
+    const bool fits = one.row_begin == begin && one.row_end == std::min(rows, begin + whole.rows);
+    if (!fits || one.device / of_host != shard.device / of_host) return false;
+    ++blocks;
+  }
+  return blocks == of_host;
+}
+
+/// The entry of a shard of some of its table's rows that is a block of one host's, or kNoEntry:
+/// halves of rows may be as many and nearly as large.
+EntryId host_entry(const Shard& shard, const ShardShape& shape, std::span<const Shard> of_table,
+                   const ShapeCatalog& catalog) {
   const EntryId whole = catalog.host_block(shard.table);
   const bool blocks = shape.in_order && shape.row_blocks == catalog.host_devices();
   if (whole == kNoEntry || !blocks) return kNoEntry;
-  const std::int64_t block = catalog.entry(whole).rows;
-  const std::int32_t rank = shard.device % catalog.host_devices();
-  if (shard.row_begin != block * rank) return kNoEntry;
-  return catalog.find(shard.table, block, shard.dim(), Spread::kHost);
+  const CatalogEntry& block = catalog.entry(whole);
+  const std::int64_t rows = catalog.entry(catalog.whole(shard.table)).rows;
+  if (!in_host_blocks(shard, of_table, block, rows, catalog.host_devices())) return kNoEntry;
+  return catalog.find(shard.table, block.rows, shard.dim(), Spread::kHost);
 }
 
 /// Deals the cells of tables out to pieces, one after the other.
@@ -111,7 +127,7 @@ bool add_pieces(std::span<const Shard> shards, std::span<const ShardShape> shape
       in_even_blocks(shards, whole_table(workload, table, kNoDevice, shards[0].kernel), devices);
   for (std::size_t k = 0; k < shards.size(); ++k) {
     const Shard& shard = shards[k];
-    EntryId entry = spread ? catalog.block(table) : host_entry(shard, shapes[k], catalog);
+    EntryId entry = spread ? catalog.block(table) : host_entry(shard, shapes[k], shards, catalog);
     if (entry == kNoEntry) entry = catalog.find(table, shard.rows(), shard.dim());
     if (shard.device < 0 || entry == kNoEntry) return false;
     pieces.push_back({entry, shard.device});

@@ -314,6 +314,39 @@ BOOST_AUTO_TEST_CASE(tables_with_another_layout_are_whole_again) {
   BOOST_TEST(found.cost == plan_cost(plan, evaluator), boost::test_tools::tolerance(1e-5));
 }
 
+/// Quarters of 21 rows are of 6, 5, 5 and 5; a host's blocks of 6, 6, 6 and 3. On one host in order
+/// the first quarter is the first block.
+BOOST_AUTO_TEST_CASE(halves_of_halves_on_a_host_are_no_blocks_of_it) {
+  Workload workload;
+  workload.tables.resize(1);
+  workload.tables[0].rows = 21;
+  workload.tables[0].dim = 8;
+  CheapHosts evaluator(workload, kDevices, {1});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, kDevices, kOfHost});
+  const auto in_rows = [](const std::vector<std::int64_t>& ends) {
+    Plan plan{kDevices, {}};
+    std::int64_t begin = 0;
+    for (const std::int64_t end : ends) {
+      const auto device = static_cast<std::int32_t>(plan.shards.size());
+      plan.shards.push_back({0, begin, end, 0, 8, device});
+      begin = end;
+    }
+    return plan;
+  };
+  for (const bool blocks : {false, true}) {
+    const Plan plan = in_rows(blocks ? std::vector<std::int64_t>{6, 12, 18, 21}
+                                     : std::vector<std::int64_t>{6, 11, 16, 21});
+    const Assignment pieces = pieces_of(plan, workload, catalog);
+    BOOST_REQUIRE(pieces.size() == 4U);
+    for (const Placed& piece : pieces) {
+      BOOST_TEST((catalog.entry(piece.entry).spread == Spread::kHost) == blocks);
+    }
+    Plan back = plan_of(pieces, workload, catalog, kDevices);
+    canonicalize(back);
+    BOOST_TEST((back == plan));
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace neuroshard::search
