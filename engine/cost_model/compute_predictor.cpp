@@ -43,6 +43,7 @@ ComputePredictor::ComputePredictor(const ComputeModel& model, const Workload& wo
     : kernels_(kernels),
       workload_(workload),
       devices_(devices),
+      max_dim_(model.max_dim),
       features_(model.features),
       scaling_(model.scaling),
       target_(model.target),
@@ -105,10 +106,19 @@ double ComputePredictor::cost_if_known(ShardShape shape) const {
   return entry == ids_.end() ? 0 : shape_cost(entry->second);
 }
 
+/// In how many equal parts of its columns the networks know the shape.
+std::int32_t ComputePredictor::parts_of(const ShardShape& shape) const {
+  return (shape.dim + max_dim_ - 1) / max_dim_;
+}
+
+/// Of one of its parts.
 void ComputePredictor::write_inputs(const ShardShape& shape, float* inputs) const {
   const Table& table = workload_.tables[static_cast<std::size_t>(shape.table)];
   const auto count = static_cast<std::size_t>(features_.size());
-  features_.compute({table, shape, workload_.batch_size, devices_}, {inputs, count});
+  ShardShape part = shape;
+  const std::int32_t parts = parts_of(shape);
+  part.dim = (shape.dim + parts - 1) / parts;
+  features_.compute({table, part, workload_.batch_size, devices_}, {inputs, count});
   for (std::size_t k = 0; k < count; ++k) {
     inputs[k] = (inputs[k] - scaling_.mean[k]) / scaling_.std[k];
   }
@@ -124,7 +134,9 @@ void ComputePredictor::encode(std::span<const ShardShape> shapes) {
   lift_.forward(rows, encodings_.data(), encoder_.output_stride(), scratch_.data(), lifted_.data());
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     float* const contribution = contributions_.data() + before + k * width;
-    std::copy_n(lifted_.data() + k * lift_stride(), lift_stride(), contribution);
+    const auto parts = static_cast<float>(parts_of(shapes[k]));
+    std::transform(lifted_.data() + k * lift_stride(), lifted_.data() + (k + 1) * lift_stride(),
+                   contribution, [parts](float of_part) { return parts * of_part; });
     add_beside(shapes[k], contribution);
     const auto shape = static_cast<std::int32_t>(shape_costs_.size());
     offsets_.push_back(static_cast<float>(dot(output_weight_, addend(shape)) + output_bias_));

@@ -84,6 +84,7 @@ class ComputePredictor {
   [[nodiscard]] std::size_t lift_stride() const {
     return static_cast<std::size_t>(lift_.output_stride());
   }
+  [[nodiscard]] std::int32_t parts_of(const ShardShape& shape) const;
   void add_beside(const ShardShape& shape, float* contribution) const;
   void write_inputs(const ShardShape& shape, float* inputs) const;
   void encode(std::span<const ShardShape> shapes);
@@ -91,6 +92,7 @@ class ComputePredictor {
   const nn::InferenceKernels& kernels_;
   const Workload& workload_;
   const std::int32_t devices_;
+  const std::int32_t max_dim_;
   const FeatureSet features_;
   const Scaling scaling_;
   const CostTarget target_;

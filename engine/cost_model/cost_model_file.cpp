@@ -60,6 +60,11 @@ Result<ComputeModel> read_compute(MetadataReader& metadata, TensorReader& tensor
                                 metadata.take_integer("row_parts", 1, kMaxDevices));
     model.row_parts = static_cast<std::int32_t>(parts);
   }
+  if (metadata.has("max_dim")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t dim,
+                                metadata.take_integer("max_dim", 1, kMaxDim));
+    model.max_dim = static_cast<std::int32_t>(dim);
+  }
   NEUROSHARD_ASSIGN_OR_RETURN(model.error, read_error("compute", metadata));
   NEUROSHARD_ASSIGN_OR_RETURN(model.scaling, tensors.take_scaling("compute."));
   NEUROSHARD_ASSIGN_OR_RETURN(model.table,
@@ -182,6 +187,7 @@ void put_compute(const ComputeModel& model, io::TensorFile& file) {
   file.metadata["compute_features"] = model.features.to_string();
   file.metadata["compute_target"] = target_text(model.target);
   if (model.row_parts > 1) file.metadata["row_parts"] = std::to_string(model.row_parts);
+  if (model.max_dim != kTrainedColumns) file.metadata["max_dim"] = std::to_string(model.max_dim);
   put_error(model.error, "compute", file);
   put_scaling(model.scaling, "compute.", file);
   put_mlp(model.table, "compute.table.", file);

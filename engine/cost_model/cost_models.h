@@ -47,6 +47,9 @@ struct HeldOutError {
   friend bool operator==(const HeldOutError&, const HeldOutError&) = default;
 };
 
+/// Columns of the widest tables of the usual pools, which most models are trained on.
+inline constexpr std::int32_t kTrainedColumns = 128;
+
 /// `table-sum-mlp`: encoder per shard, sum over a device's shards, head (NeuroShard, section 4).
 /// The empty set costs head(0).
 struct ComputeModel {
@@ -58,6 +61,10 @@ struct ComputeModel {
   /// In how many parts at most the rows of shards were split that the networks have seen; 1: whole
   /// rows only, so what they say of row shards is a guess.
   std::int32_t row_parts = 1;
+  /// Columns of the widest shard that the networks have seen. Wider ones cost what as few equal
+  /// parts of their columns as that allows cost together: networks go astray far beyond what they
+  /// have learned.
+  std::int32_t max_dim = kTrainedColumns;
   std::optional<HeldOutError> error;  ///< nothing in files from before it was kept
 };
 

@@ -202,7 +202,9 @@ std::string table_guess(const NamedCostModels& named, std::span<const Table> tab
   int optimizers = 0;
   int features = 0;
   int weights = 0;
+  int wide = 0;
   int others = 0;
+  const std::int32_t max_dim = named.models.compute->max_dim;
   for (const Table& table : tables) {
     const bool type = table.data_type != DataType::kFp32;
     const bool optimizer = !has_kernels(table.optimizer);
@@ -211,12 +213,14 @@ std::string table_guess(const NamedCostModels& named, std::span<const Table> tab
     optimizers += optimizer ? 1 : 0;
     features += several ? 1 : 0;
     weights += table.weighted ? 1 : 0;
-    others += type || optimizer || several || table.weighted ? 1 : 0;
+    wide += table.dim > max_dim ? 1 : 0;
+    others += type || optimizer || several || table.weighted || table.dim > max_dim ? 1 : 0;
   }
   if (others == 0) return "";
   return named.name + ": trained on " + (types > 0 ? "fp32 " : "") + "tables" +
          (optimizers > 0 ? " with sgd or rowwise_adagrad" : "") +
          (features > 0 ? " of one feature" : "") + (weights > 0 ? " without weights" : "") +
+         (wide > 0 ? " of at most " + std::to_string(max_dim) + " columns" : "") +
          ", what it says of " + (features > 0 ? "" : "the compute of ") + std::to_string(others) +
          (others == 1 ? " other" : " others") + " is a guess";
 }

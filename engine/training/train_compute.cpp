@@ -11,6 +11,15 @@
 namespace neuroshard {
 namespace {
 
+/// Columns of the widest table of the data sets' pools.
+std::int32_t widest_of(std::span<const ComputeDataset> data) {
+  std::int32_t widest = 1;
+  for (const ComputeDataset& one : data) {
+    for (const Table& table : one.pool) widest = std::max(widest, table.dim);
+  }
+  return widest;
+}
+
 Result<nn::SetNetworkSpec> make_network(int inputs, const ComputeTrainOptions& options) {
   NEUROSHARD_RETURN_IF_ERROR(check_widths(options.table_widths, "table widths"));
   NEUROSHARD_RETURN_IF_ERROR(check_widths(options.head_widths, "head widths"));
@@ -166,6 +175,7 @@ Result<ComputeTraining> train_compute(std::span<const ComputeDataset> data,
       std::min_element(data.begin(), data.end(), [](const auto& a, const auto& b) {
         return a.row_parts < b.row_parts;
       })->row_parts;
+  training.model.max_dim = widest_of(data);
   training.report = make_report(options, problem, split, result);
   // Of the finished model, folded scales and all: what anyone who loads it gets.
   NEUROSHARD_ASSIGN_OR_RETURN(

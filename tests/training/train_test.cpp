@@ -138,6 +138,10 @@ BOOST_AUTO_TEST_CASE(several_data_sets_with_batch_sizes_of_their_own_train_one_m
   const auto training = train_compute(data, options, {});
   BOOST_REQUIRE_MESSAGE(training.ok(), training.status().message());
   BOOST_TEST(training->model.row_parts == 8);  // what all of the data knows
+  std::int32_t widest = 0;
+  for (const Table& table : data[0].pool) widest = std::max(widest, table.dim);
+  for (const Table& table : data[1].pool) widest = std::max(widest, table.dim);
+  BOOST_TEST(training->model.max_dim == widest);
   for (const ComputeDataset& part : data) {
     const auto metrics = evaluate_compute(training->model, {&part, 1});
     BOOST_REQUIRE(metrics.ok());
