@@ -7,6 +7,7 @@
 
 #include "apps/commands/frontier_limits.h"
 #include "apps/commands/plan_report.h"
+#include "apps/commands/target_file.h"
 #include "apps/commands/written_plan.h"
 #include "apps/console/console.h"
 #include "apps/console/counted_progress.h"
@@ -99,7 +100,7 @@ class FrontierCommand final : public Command {
     settle(&search_);
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, {&models, 1});
     if (asked.any) choose_exchange(loaded.workload, models.models);
-    NEUROSHARD_ASSIGN_OR_RETURN(Frontier frontier, search(loaded.workload, models.models));
+    NEUROSHARD_ASSIGN_OR_RETURN(Frontier frontier, search(loaded, models));
     if (least_) NEUROSHARD_RETURN_IF_ERROR(keep_least(limits, frontier));
     note_guesses_of(frontier, loaded.workload, models);
     return hand_over(frontier, loaded, models);
@@ -135,13 +136,15 @@ class FrontierCommand final : public Command {
     like_.exchange = found.ok() ? most.exchange : ExchangeFormat{};
   }
 
-  Result<Frontier> search(const Workload& workload, const CostModels& models) {
+  Result<Frontier> search(const LoadedWorkload& loaded, const NamedCostModels& models) {
     CountedProgress progress("setting");
-    FrontierOptions options{devices_, search_.options, [&](std::size_t setting, std::size_t of) {
-                              progress.next(setting, of);
-                            }};
+    const PlanFile file = target_file(search_.target.value_or(""), loaded, like_, models);
+    FrontierOptions options{
+        devices_, search_.options,
+        [&](std::size_t setting, std::size_t of) { progress.next(setting, of); },
+        search_.target ? &file : nullptr};
     options.search.progress = &progress;
-    return find_frontier(workload, like_, models, options);
+    return find_frontier(loaded.workload, like_, models.models, options);
   }
 
   /// kInfeasible where no plan is within the limits.

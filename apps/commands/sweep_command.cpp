@@ -1,12 +1,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/commands/plan_report.h"
 #include "apps/commands/sweep_summary.h"
+#include "apps/commands/target_file.h"
 #include "apps/console/console.h"
 #include "apps/console/counted_progress.h"
 #include "apps/console/output.h"
@@ -19,11 +21,13 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/check_step_memory.h"
+#include "engine/core/elapsed.h"
 #include "engine/core/offload.h"
 #include "engine/core/step_memory.h"
 #include "engine/cost_model/capability_words.h"
 #include "engine/planner/exchange/exchange_choice.h"
 #include "engine/planner/frontier/plan_archive.h"
+#include "engine/planner/plan_for_file.h"
 #include "engine/planner/planner.h"
 
 namespace neuroshard::apps {
@@ -89,7 +93,7 @@ class SweepCommand final : public Command {
                {}};
     archive_.emplace(workload, like_.buffers);
     if (asked.any) choose_exchanges(workload, models.models, clusters);
-    NEUROSHARD_RETURN_IF_ERROR(sweep(workload, clusters, models));
+    NEUROSHARD_RETURN_IF_ERROR(sweep(loaded, clusters, models));
     NEUROSHARD_RETURN_IF_ERROR(share_plans(workload, models.models));
     note_guesses(models, planned_devices(), workload, {&least_, 1});
     NEUROSHARD_RETURN_IF_ERROR(hand_over(workload, models));
@@ -141,8 +145,9 @@ class SweepCommand final : public Command {
   }
 
   /// A plan for each cluster. What only some of them are refused is their outcome.
-  Status sweep(const Workload& workload, const std::vector<Cluster>& clusters,
+  Status sweep(const LoadedWorkload& loaded, const std::vector<Cluster>& clusters,
                const NamedCostModels& models) {
+    const Workload& workload = loaded.workload;
     CountedProgress progress("cluster");
     search_.options.progress = &progress;
     Status refusal;
@@ -151,7 +156,7 @@ class SweepCommand final : public Command {
     for (const Cluster& cluster : clusters) {
       progress.next(++number, clusters.size());
       NEUROSHARD_RETURN_IF_ERROR(check_step_memory(workload, step_memory(workload, cluster)));
-      const Result<ComparedPlan> planned = plan_for(workload, cluster, models);
+      const Result<ComparedPlan> planned = plan_for(loaded, cluster, models);
       // A search that was cut short may have returned a plan, which would not compare.
       if (cancel_token().cancelled()) return interrupted(clusters);
       const Status& status = planned.ok() ? planned->result.status() : planned.status();
@@ -171,15 +176,28 @@ class SweepCommand final : public Command {
     return any_taken ? Status() : refusal;
   }
 
-  [[nodiscard]] Result<ComparedPlan> plan_for(const Workload& workload, const Cluster& cluster,
+  /// As the target's trainer would be given it.
+  [[nodiscard]] Result<ComparedPlan> plan_for(const LoadedWorkload& loaded, const Cluster& cluster,
                                               const NamedCostModels& models) const {
     if (cluster.devices > devices_per_host_) {
       NEUROSHARD_RETURN_IF_ERROR(check_hosts(models, {devices_per_host_}, cluster.devices));
     }
-    NEUROSHARD_ASSIGN_OR_RETURN(std::vector<ComparedPlan> plans,
-                                compare_plans(workload, cluster, models.models,
-                                              {&search_.options.algorithm, 1}, search_.options));
-    return std::move(plans.front());
+    const std::string& algorithm = search_.options.algorithm;
+    if (!search_.target) {
+      NEUROSHARD_ASSIGN_OR_RETURN(
+          std::vector<ComparedPlan> plans,
+          compare_plans(loaded.workload, cluster, models.models, {&algorithm, 1}, search_.options));
+      return std::move(plans.front());
+    }
+    const auto began = std::chrono::steady_clock::now();
+    const PlanFile file = target_file(*search_.target, loaded, cluster, models);
+    Result<PlanResult> found =
+        make_plan_for(file, loaded.workload, cluster, models.models, search_.options);
+    if (found.ok()) {
+      const Status refused = file.refusal(*found);
+      if (!refused.ok()) found = infeasible(refused.message());
+    }
+    return ComparedPlan{algorithm, std::move(found), seconds_since(began)};
   }
 
   void add_row(const Workload& workload, const Cluster& cluster, const CostModels& models,

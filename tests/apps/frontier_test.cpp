@@ -144,4 +144,26 @@ BOOST_AUTO_TEST_CASE(a_time_limit_holds_for_all_searches_together) {
   BOOST_TEST(points_in(slurp(file)).size() >= 1U);
 }
 
+/// On 6 and 7 devices, which no table's rows are a multiple of.
+BOOST_AUTO_TEST_CASE(points_for_a_trainer_are_plans_that_it_runs) {
+  const TemporaryFolder folder;
+  for (const std::string target : {"hugectr", "torchrec"}) {
+    const Outcome outcome =
+        run_command({"frontier", "--tables", kExample, "--devices", "6,7", "--target", target,
+                     "--evaluations", "1000", "--output", "-"});
+    BOOST_TEST(outcome.exit_code == 0, outcome.err);
+    const json::array points = points_in(outcome.out);
+    BOOST_TEST_REQUIRE(!points.empty());
+    for (const json::value& point : points) {
+      const std::string plan = folder.write("plan.json", json::serialize(point.at("plan")));
+      const Outcome checked =
+          run_command({"check", "--tables", kExample, "--plan", plan, "--target", target});
+      BOOST_TEST(checked.exit_code == 0, checked.out + checked.err);
+      const Outcome costed =
+          run_command({"simulate", "--tables", kExample, "--plan", plan, "--output", "-"});
+      BOOST_TEST(cost_of(parsed(costed.out)) == cost_of(point), boost::test_tools::tolerance(1e-9));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -49,7 +49,9 @@ BOOST_AUTO_TEST_CASE(each_cluster_costs_what_plan_says_that_it_costs) {
       {"--seed", "3"},
       {"--cost-model", "torchrec", "--devices-per-host", "2", "--row-splits", "any",
        "--data-parallel", "on", "--bandwidths", "2000,450,25", "--batch-size", "8192"},
-      {"--algorithm", "dim-greedy", "--cost-model", "a100_sim"}};
+      {"--algorithm", "dim-greedy", "--cost-model", "a100_sim"},
+      {"--target", "hugectr", "--seed", "2"},
+      {"--target", "torchrec", "--row-splits", "even"}};
   for (std::vector<std::string> search : searches) {
     search.insert(search.end(), {"--output", "-"});
     const json::array clusters = clusters_in(swept("4,8", "80GB", search));

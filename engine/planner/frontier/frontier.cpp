@@ -110,28 +110,43 @@ class FrontierSearch {
           std::max(1e-3, seconds_left() / static_cast<double>(std::max<std::size_t>(1, left_)));
     }
     if (left_ > 0) --left_;
-    const Result<PlanResult> found = make_plan(workload_, cluster, models_, own);
+    const Result<PlanResult> found =
+        options_.file == nullptr ? make_plan(workload_, cluster, models_, own)
+                                 : make_plan_for(*options_.file, workload_, cluster, models_, own);
     if (!found.ok()) {
       frontier_.stopped_early |= found.status().code() == StatusCode::kCancelled;
       return found.status();
     }
     frontier_.stopped_early |= found->stopped_early;
+    if (const Status refused = refusal(*found); !refused.ok()) return infeasible(refused.message());
     archive_.keep(found->plan, found->cost.cost_ms);
     return {};
   }
 
-  /// Those of the archive, costed as plan files are, that save something.
+  [[nodiscard]] Status refusal(const PlanResult& plan) const {
+    return options_.file == nullptr ? Status() : options_.file->refusal(plan);
+  }
+
+  /// Those of the archive, costed as plan files are, that save something. What walks came by is put
+  /// as the file holds it, which may take another device's memory, and may have no place there.
   Status take_points() {
     std::vector<FrontierPoint> points;
     for (ArchivedPlan& archived : archive_.plans()) {
       canonicalize(archived.plan);
+      if (options_.file != nullptr) {
+        archived.plan = options_.file->as_written(std::move(archived.plan));
+      }
       FrontierPoint point;
       NEUROSHARD_ASSIGN_OR_RETURN(point.result.cost,
                                   simulate(workload_, archived.plan, models_, like_));
       point.result.plan = std::move(archived.plan);
       point.result.algorithm = options_.search.algorithm;
-      point.memory_bytes = archived.memory_bytes;
-      points.push_back(std::move(point));
+      for (const DeviceCost& device : point.result.cost.per_device) {
+        point.memory_bytes = std::max(point.memory_bytes, device.memory_bytes);
+      }
+      if (point.memory_bytes <= like_.memory_bytes && refusal(point.result).ok()) {
+        points.push_back(std::move(point));
+      }
     }
     std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) {
       return std::tuple(a.result.plan.devices, a.memory_bytes, a.result.cost.cost_ms) <

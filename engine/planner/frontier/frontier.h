@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/planner/plan_for_file.h"
 #include "engine/planner/planner.h"
 
 namespace neuroshard {
@@ -26,6 +27,8 @@ struct FrontierOptions {
   PlanOptions search;
   /// Before each setting: which of how many, for whoever shows progress. Empty: nobody.
   std::function<void(std::size_t setting, std::size_t of)> next;
+  /// What the plans are for: points are as it holds them, and it has a place for each. Null: any.
+  const PlanFile* file = nullptr;
 };
 
 inline constexpr double kFrontierSeconds = 10;
