@@ -41,6 +41,13 @@ Result<PlanFile> file_of(const PlanTarget& target, const neuroshard_workload& wo
       }};
 }
 
+/// One of our own, which has a place for every plan.
+PlanFile any_file() {
+  return {std::string(io::kNativeFormat),
+          [](Plan plan) { return io::plan_as_written(io::kNativeFormat, std::move(plan)); },
+          [](const PlanResult&) { return Status(); }};
+}
+
 }  // namespace
 
 Status check_target(const PlanTarget& target) {
@@ -70,6 +77,17 @@ Result<PlanResult> plan_for_target(const PlanTarget& target, const neuroshard_wo
   warn(target.format + " has no place for the plan of " + best.algorithm + " (" +
        refused.message() + "): this is that of " + instead.plan.algorithm);
   return std::move(instead.plan);
+}
+
+Result<RobustPlan> robust_plan_for_target(const PlanTarget& target,
+                                          const neuroshard_workload& workload,
+                                          const Cluster& cluster,
+                                          std::span<const CostModels* const> models,
+                                          const PlanOptions& options) {
+  const Workload& tables = workload.workload;
+  if (target.format.empty()) return make_robust_plan(any_file(), tables, cluster, models, options);
+  NEUROSHARD_ASSIGN_OR_RETURN(const PlanFile file, file_of(target, workload, cluster, {}));
+  return make_robust_plan(file, tables, cluster, models, options);
 }
 
 Result<PlanResult> replan_for_target(const PlanTarget& target, const neuroshard_workload& workload,

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 
 #include "engine/api/handles.h"
 #include "engine/core/cluster.h"
 #include "engine/planner/planner.h"
+#include "engine/planner/robust/robust_plan.h"
 
 // Plans that are searched for a trainer's file.
 
@@ -29,6 +31,14 @@ Result<PlanResult> plan_for_target(const PlanTarget& target, const neuroshard_wo
                                    const Cluster& cluster, const CostModels& models,
                                    const PlanOptions& options,
                                    const std::function<void(const std::string&)>& warn);
+
+/// make_robust_plan(), likewise, but no plan of another algorithm. Errors: also kInvalidInput,
+/// where the format has no place for the tables, or for the plan of one of the models alone.
+Result<RobustPlan> robust_plan_for_target(const PlanTarget& target,
+                                          const neuroshard_workload& workload,
+                                          const Cluster& cluster,
+                                          std::span<const CostModels* const> models,
+                                          const PlanOptions& options);
 
 /// replan() from the plan of `now`, put as the target's file has it, to one that can be exported so
 /// with what else `now` says of the trainer. `warn` is told where `now` is put so, and where it

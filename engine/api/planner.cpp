@@ -1,20 +1,18 @@
 // The planner: searching and costing with one set of cost models.
 #include "engine/planner/planner.h"
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "engine/api/boundary.h"
-#include "engine/api/callback_sink.h"
 #include "engine/api/handles.h"
 #include "engine/api/inputs.h"
 #include "engine/api/plan_target.h"
 #include "engine/api/planner_log.h"
 #include "engine/api/search_options.h"
-#include "engine/cost_model/capabilities.h"
+#include "engine/api/search_plan.h"
 #include "engine/cost_model/plan_error.h"
 #include "engine/planner/exchange/exchange_choice.h"
 #include "search/algorithms.h"
@@ -23,42 +21,6 @@ namespace neuroshard::api {
 namespace {
 
 using PlanHandle = std::unique_ptr<neuroshard_plan>;
-
-/// It may give the cluster an exchange format.
-using Search = std::function<Result<PlanResult>(const CostModels&, const PlanOptions&, Cluster&)>;
-
-/// What `search` finds, with all that plans know of themselves.
-Result<PlanHandle> search_plan(const neuroshard_planner& planner,
-                               const neuroshard_workload& workload, Cluster cluster,
-                               PlanOptions options, CallbackSink progress, const Search& search) {
-  const NamedCostModels& models = *planner.models;
-  warn_of_guesses(planner, cluster.devices, workload.workload);
-  warn_of_host_memory(planner, cluster);
-  options.progress = &progress;
-  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result, search(models.models, options, cluster));
-  auto plan = std::make_unique<neuroshard_plan>();
-  const std::int32_t per_host = cluster.devices_per_host;
-  plan->document.provenance = provenance_of(models, per_host, "", result.algorithm, options.seed);
-  plan->document.places.devices_per_host = per_host;
-  plan->cost_origin = describe_costs(models, cluster.devices);
-  plan->models = planner.models;
-  log_result(planner, result);
-  warn_if_any(planner, negative_times(models, result.cost.per_device));
-  plan->document.cost_error = error_of(models.models, result.cost);
-  plan->document.plan = std::move(result.plan);
-  plan->document.batch_size = workload.workload.batch_size;
-  plan->document.buffers = cluster.buffers;
-  plan->document.exchange = cluster.exchange;
-  plan->document.setting.memory_bytes = cluster.memory_bytes;
-  plan->document.setting.host_memory_bytes = cluster.host_memory_bytes;
-  plan->document.cost = std::move(result.cost);
-  plan->evaluations = result.evaluations;
-  plan->search_s = result.seconds;
-  plan->stopped_early = result.stopped_early;
-  plan->skipped = std::move(result.skipped);
-  plan->lower_bound_ms = result.lower_bound.value_or(0);
-  return plan;
-}
 
 /// A replan finds no hot rows.
 Status check_no_hot_options(const neuroshard_plan_options& given) {
@@ -83,9 +45,7 @@ neuroshard_status neuroshard_planner_create(const neuroshard_cost_models* models
     handle->models = models->models;
     handle->log = given.log;
     handle->log_user_data = given.log_user_data;
-    if (simulated(handle->models->models)) {
-      log_line(*handle, NEUROSHARD_LOG_WARNING, "cost model " + describe(*handle->models));
-    }
+    warn_of_simulation(*handle);
     return handle;
   });
 }
@@ -104,11 +64,7 @@ neuroshard_status neuroshard_planner_plan(const neuroshard_planner* planner,
     const Cluster& devices = places.devices;
     NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_plan_options given,
                                 read_optional_struct(options, "options"));
-    NEUROSHARD_ASSIGN_OR_RETURN(const GivenSearch search, read_search(given));
-    if (search.whole_tables) {
-      return invalid_input("options.whole_tables: found " + std::to_string(given.whole_tables) +
-                           ", expected 0: tables say it themselves (forbidden_sharding)");
-    }
+    NEUROSHARD_ASSIGN_OR_RETURN(const GivenSearch search, read_plan_search(given));
     warn_of_target(*planner, devices, given.row_splits, search.options);
     warn_of_hot_rows(*planner, search.options, given.hot_memory_bytes != 0);
     return search_plan(

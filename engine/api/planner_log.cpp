@@ -32,6 +32,11 @@ void warn_if_any(const neuroshard_planner& planner, const std::string& warning) 
   if (!warning.empty()) log_line(planner, NEUROSHARD_LOG_WARNING, warning);
 }
 
+void warn_of_simulation(const neuroshard_planner& planner) {
+  if (!simulated(planner.models->models)) return;
+  log_line(planner, NEUROSHARD_LOG_WARNING, "cost model " + describe(*planner.models));
+}
+
 void warn_of_guesses(const neuroshard_planner& planner, std::int32_t devices,
                      const Workload& workload) {
   warn_if_any(planner, device_guess(*planner.models, devices));

@@ -18,6 +18,9 @@ void log_line(const neuroshard_planner& planner, std::int32_t level, const std::
 /// Nothing for an empty one.
 void warn_if_any(const neuroshard_planner& planner, const std::string& warning);
 
+/// Where the planner's costs come from, if any of them are simulated.
+void warn_of_simulation(const neuroshard_planner& planner);
+
 /// Of costs that the planner's cost models were not trained on.
 void warn_of_guesses(const neuroshard_planner& planner, std::int32_t devices,
                      const Workload& workload);

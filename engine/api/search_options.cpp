@@ -60,4 +60,11 @@ Result<GivenSearch> read_search(const neuroshard_plan_options& given) {
   return search;
 }
 
+Result<GivenSearch> read_plan_search(const neuroshard_plan_options& given) {
+  NEUROSHARD_ASSIGN_OR_RETURN(GivenSearch search, read_search(given));
+  if (!search.whole_tables) return search;
+  return invalid_input("options.whole_tables: found " + std::to_string(given.whole_tables) +
+                       ", expected 0: tables say it themselves (forbidden_sharding)");
+}
+
 }  // namespace neuroshard::api

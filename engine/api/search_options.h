@@ -20,4 +20,7 @@ struct GivenSearch {
 /// What is 0 takes its default. The cancellation has to outlive what comes back.
 Result<GivenSearch> read_search(const neuroshard_plan_options& given);
 
+/// The same for a plan from nothing, which refuses what replans alone know.
+Result<GivenSearch> read_plan_search(const neuroshard_plan_options& given);
+
 }  // namespace neuroshard::api

@@ -103,6 +103,26 @@ neuroshard_status search(const Planner& planner, const Workload& workload,
   return status;
 }
 
+neuroshard_status search_for_two(const Planner& planner, const Workload& workload,
+                                 neuroshard_error* error) {
+  const neuroshard_cluster cluster = cluster_of(2).c_struct();
+  neuroshard_plan_options options{};
+  options.struct_size = sizeof options;
+  options.threads = 1;
+  options.evaluations = 64;
+  neuroshard_cost_models* made = nullptr;
+  neuroshard_status status = neuroshard_cost_models_shipped({"torchrec", 8}, &made, error);
+  const neuroshard_cost_models* others[] = {made};
+  neuroshard_plan* plan = nullptr;
+  if (status == NEUROSHARD_OK) {
+    status = neuroshard_planner_plan_robust(planner.get(), others, 1, workload.get(), &cluster,
+                                            &options, &plan, error);
+  }
+  neuroshard_plan_destroy(plan);
+  neuroshard_cost_models_destroy(made);
+  return status;
+}
+
 neuroshard_status explain_whole(const Planner& planner, const Workload& workload, const Plan& plan,
                                 neuroshard_error* error) {
   const neuroshard_cluster cluster = cluster_of(2).c_struct();
@@ -205,6 +225,8 @@ BOOST_AUTO_TEST_CASE(in_searches) {
                 [&](auto* error) { return search(planner, workload, options, error); });
     }
   }
+  fail_each("two cost models", NEUROSHARD_OK,
+            [&](auto* error) { return search_for_two(planner, workload, error); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -144,6 +144,25 @@ NEUROSHARD_API neuroshard_status neuroshard_plan_get_dense_ms(const neuroshard_p
                                                               double* dense_ms, size_t capacity,
                                                               neuroshard_error* error);
 
+/* What one of several cost models that a plan was made for says of it
+   (neuroshard_planner_plan_robust()). */
+typedef struct neuroshard_robust_cost {
+  size_t struct_size;
+  neuroshard_text cost_model; /* name, as in neuroshard_cost_models_info */
+  double cost_ms;             /* milliseconds of the plan's slowest device by it */
+  double best_ms;             /* the least that any plan which the search has seen costs by it */
+  double regret;              /* how much more the plan costs than that: 0.02 is 2 % */
+} neuroshard_robust_cost;
+
+/* Of how many cost models it says that, the first of which all its other costs are of; 0 for NULL,
+   and for plans that were made for one, or costed again. Those of a file are what it says. */
+NEUROSHARD_API size_t neuroshard_plan_robust_cost_count(const neuroshard_plan* plan);
+/* Fills in *cost, whose struct_size the caller has set. Its text belongs to `plan`. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_get_robust_cost(const neuroshard_plan* plan,
+                                                                 size_t index,
+                                                                 neuroshard_robust_cost* cost,
+                                                                 neuroshard_error* error);
+
 /* Simulates whole training steps of the plan with that model on `model->profile`, task by task:
    a `neuroshard-iteration` file (docs/FILE_FORMATS.md, "Iteration") with the step's milliseconds,
    what each phase takes, exposed or hidden, and the critical path, as `neuroshard iteration` writes

@@ -8,6 +8,7 @@
 #include <neuroshard/engine/plan.h>
 #include <neuroshard/engine/workload.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -20,6 +21,7 @@ inline namespace api {
 using Shard = neuroshard_shard;
 using DeviceCost = neuroshard_device_cost;
 using HotRows = neuroshard_hot_rows;
+using RobustCost = neuroshard_robust_cost;
 
 /// What a format needs beside the plan; see neuroshard_export_options.
 struct ExportOptions {
@@ -88,6 +90,16 @@ class Plan {
   [[nodiscard]] std::vector<HotRows> hot_rows() const {
     std::vector<HotRows> all(info().hot_table_count);
     neuroshard_plan_get_hot_rows(get(), all.data(), all.size(), nullptr);
+    return all;
+  }
+  /// What each of the cost models says that it was made for, the planner's own first; empty for a
+  /// plan of Planner::plan(). Texts in it live as long as this object.
+  [[nodiscard]] std::vector<RobustCost> robust_costs() const {
+    std::vector<RobustCost> all(neuroshard_plan_robust_cost_count(get()),
+                                detail::versioned<RobustCost>());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      neuroshard_plan_get_robust_cost(get(), i, &all[i], nullptr);
+    }
     return all;
   }
   /// Whether it covers the workload and fits into the memory of the cluster.

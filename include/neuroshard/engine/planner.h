@@ -99,6 +99,19 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_plan(const neuroshard_planne
                                                          const neuroshard_plan_options* options,
                                                          neuroshard_plan** plan,
                                                          neuroshard_error* error);
+/* One plan for several cost models, those of this planner and the `count` of `others`: of the plans
+   found, the one with the smallest largest regret, which is how much more it costs by one of the
+   models than the least that any plan seen costs by that one (neuroshard_plan_get_robust_cost()).
+   First each model has a search of its own, as neuroshard_planner_plan(), then come as many under
+   the worst of all of them: limits of `options` are those of each of these searches. Only what all
+   models know is searched. The plan's costs are those of this planner. Where the target has no
+   place for the plan found by one of them alone, the call is refused. Thread-safe. Errors: as
+   neuroshard_planner_plan(), of the first model that gives one; INVALID_INPUT also without others,
+   for one that is given twice, for more than 255 and for NEUROSHARD_EXCHANGE_AUTO. */
+NEUROSHARD_API neuroshard_status neuroshard_planner_plan_robust(
+    const neuroshard_planner* planner, const neuroshard_cost_models* const* others, size_t count,
+    const neuroshard_workload* workload, const neuroshard_cluster* cluster,
+    const neuroshard_plan_options* options, neuroshard_plan** plan, neuroshard_error* error);
 /* Goes on from `now`, a plan that runs on `cluster`: a plan that costs no more under this planner's
    cost models and brings at most `move_limit_bytes` to devices that do not hold them
    (neuroshard_plan_moved_bytes()). Whole tables and columns move and are split, or with

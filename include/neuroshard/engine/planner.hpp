@@ -12,7 +12,9 @@
 #include <neuroshard/engine/workload.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace neuroshard {
 inline namespace api {
@@ -53,6 +55,20 @@ class Planner {
     const neuroshard_plan_options given = c_struct(options);
     return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
       return neuroshard_planner_plan(get(), workload.get(), &devices, &given, out, error);
+    });
+  }
+  /// One plan for these cost models and the planner's own, with the smallest largest regret; its
+  /// robust_costs() tell what each says of it.
+  [[nodiscard]] Result<Plan> plan_robust(std::span<const CostModels> others,
+                                         const Workload& workload, const Cluster& cluster,
+                                         const PlanOptions& options = {}) const {
+    std::vector<const neuroshard_cost_models*> models;
+    for (const CostModels& one : others) models.push_back(one.get());
+    const neuroshard_cluster devices = cluster.c_struct();
+    const neuroshard_plan_options given = c_struct(options);
+    return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
+      return neuroshard_planner_plan_robust(get(), models.data(), models.size(), workload.get(),
+                                            &devices, &given, out, error);
     });
   }
   /// A plan that costs no more than `now`, one that runs, and brings at most so many bytes to

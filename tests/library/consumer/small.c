@@ -63,6 +63,32 @@ static void simulate_by_hand(const neuroshard_planner* planner, const neuroshard
   neuroshard_explanation_destroy(explanation);
 }
 
+/* A plan for two cost models says what each of them says of it. */
+static void plan_for_two(const neuroshard_planner* planner, const neuroshard_workload* workload,
+                         const neuroshard_cluster* cluster, neuroshard_error* error) {
+  neuroshard_cost_models* formula = NULL;
+  neuroshard_plan* plan = NULL;
+  neuroshard_plan_options options;
+  neuroshard_robust_cost cost;
+  const neuroshard_cost_models* others[1];
+  memset(&options, 0, sizeof options);
+  memset(&cost, 0, sizeof cost);
+  options.struct_size = sizeof options;
+  options.evaluations = 500;
+  cost.struct_size = sizeof cost;
+  must(neuroshard_cost_models_shipped(text("torchrec"), &formula, error), error, "formula");
+  others[0] = formula;
+  must(
+      neuroshard_planner_plan_robust(planner, others, 1, workload, cluster, &options, &plan, error),
+      error, "plan for two cost models");
+  neuroshard_cost_models_destroy(formula);
+  expect(neuroshard_plan_robust_cost_count(plan) == 2, "both say something");
+  must(neuroshard_plan_get_robust_cost(plan, 1, &cost, error), error, "robust cost");
+  expect(strcmp(cost.cost_model.data, "torchrec") == 0, "the other one is the second");
+  expect(cost.best_ms > 0 && cost.cost_ms >= cost.best_ms && cost.regret >= 0, "its regret");
+  neuroshard_plan_destroy(plan);
+}
+
 void check_small_workload(neuroshard_error* error) {
   int updates = 0;
   int lines = 0;
@@ -107,6 +133,7 @@ void check_small_workload(neuroshard_error* error) {
   expect(info.cost_ms > 0 && info.seed == 7 && !info.stopped_early, "what the plan says of itself");
   expect(updates > 0 && lines > 0, "callbacks were called");
   simulate_by_hand(planner, workload, &cluster, info.cost_ms, error);
+  plan_for_two(planner, workload, &cluster, error);
   must(neuroshard_planner_lower_bound(planner, workload, &cluster, &options, &bound_ms, error),
        error, "lower bound");
   expect(bound_ms == 0 && info.lower_bound_ms == 0, "networks know no bound");
