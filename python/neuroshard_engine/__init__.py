@@ -18,11 +18,12 @@ from .errors import (CancelledError, EngineError, InfeasibleError, InvalidInputE
 from .planning import DEFAULT_EVALUATIONS, plan, replan
 from .plans import Plan
 from .sizes import parse_bytes
-from .values import Cluster, DeviceCost, HotRows, Shard
+from .values import Cluster, DeviceCost, HotRows, RobustCost, Shard
 from .workload import Table, Workload
 
 __version__: str = _binding.value("version").decode()
 
 __all__ = ["Cancellation", "CancelledError", "Cluster", "CostModels", "DEFAULT_EVALUATIONS",
            "DenseModel", "DeviceCost", "EngineError", "HotRows", "InfeasibleError", "InvalidInputError",
-           "OutOfMemoryError", "Plan", "Shard", "Table", "Workload", "parse_bytes", "plan", "replan"]
+           "OutOfMemoryError", "Plan", "RobustCost", "Shard", "Table", "Workload", "parse_bytes", "plan",
+           "replan"]

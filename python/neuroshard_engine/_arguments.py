@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import operator
 import os
-from typing import Any, Optional, Sequence, Union
+from typing import Any, List, Optional, Sequence, Union
 
 from .errors import InvalidInputError
 
@@ -95,6 +95,13 @@ def path(what: str, value: Any) -> str:
         raise InvalidInputError(f"{what}: found {shown(value)}, expected the path of a file")
     text(what, name)
     return name
+
+
+def several(what: str, value: Any, expected: str) -> List[Any]:
+    """What a list or tuple holds, which is not empty. `expected` is what the message says of it."""
+    if isinstance(value, (list, tuple)) and value:
+        return list(value)
+    raise InvalidInputError(f"{what}: found {shown(value)}, expected {expected}")
 
 
 def instance(what: str, value: Any, kind: Any) -> Any:

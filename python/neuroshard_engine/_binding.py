@@ -13,7 +13,8 @@ _LIBRARY = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(__file__)), 
 _NUMBERS = {"workload_table_count": ctypes.c_size_t, "workload_batch_size": ctypes.c_int64,
             "shipped_model_count": ctypes.c_size_t, "algorithm_count": ctypes.c_size_t,
             "export_format_count": ctypes.c_size_t,
-            "explanation_table_count": ctypes.c_size_t, "error_create": ctypes.c_void_p,
+            "explanation_table_count": ctypes.c_size_t,
+            "plan_robust_cost_count": ctypes.c_size_t, "error_create": ctypes.c_void_p,
             "version": ctypes.c_char_p, "commit": ctypes.c_char_p}
 _TEXTS = ("error_message", "bytes_view", "plan_notes", "shipped_model_name", "algorithm_name",
           "export_format_name")

@@ -37,7 +37,8 @@ def _kind(own: List[Shard], devices: int) -> str:
 
 
 def table_of(plan: Plan) -> str:
-    """A line for each device, and what the costs are of."""
+    """A line for each device, what the costs are of and, where the plan is for several cost models,
+    a line for each of them."""
     shards = plan.shards
     kinds = kinds_of(shards, plan.devices)
     costs = plan.per_device
@@ -60,7 +61,9 @@ def table_of(plan: Plan) -> str:
     heading = (f"neuroshard plan: {plan.cost_ms:.3f} ms of the slowest rank, {kind} ({models.name}: "
                f"{hardware}), {len(shards)} shards of {len(plan.workload)} tables on {plan.devices} "
                f"ranks, batch {plan.workload.batch_size:,} over all ranks")
-    return "\n".join([heading, *_aligned(lines)])
+    by_models = [f"by {each.cost_model}: {each.cost_ms:.3f} ms, {100 * each.regret:.2f} % above the "
+                 f"least of any plan seen, {each.best_ms:.3f} ms" for each in plan.robust]
+    return "\n".join([heading, *_aligned(lines), *by_models])
 
 
 def _aligned(lines: List[List[str]]) -> List[str]:

@@ -103,6 +103,11 @@ class PlanInfo(ctypes.Structure):
                 ("dense_model_sha256", Text), ("dense_hardware", Text)]
 
 
+class RobustCost(ctypes.Structure):
+    _fields_ = [("struct_size", c_size_t), ("cost_model", Text), ("cost_ms", c_double),
+                ("best_ms", c_double), ("regret", c_double)]
+
+
 class ExplainOptions(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("tables", ctypes.POINTER(c_int32)),
                 ("table_count", c_size_t), ("most", c_size_t), ("progress", ProgressFunction),
@@ -129,7 +134,7 @@ NAMES = {
     DenseModel: "neuroshard_dense_model", Cluster: "neuroshard_cluster", PlannerOptions: "neuroshard_planner_options",
     PlanOptions: "neuroshard_plan_options", Shard: "neuroshard_shard",
     DeviceCost: "neuroshard_device_cost", HotRows: "neuroshard_hot_rows",
-    PlanInfo: "neuroshard_plan_info",
+    PlanInfo: "neuroshard_plan_info", RobustCost: "neuroshard_robust_cost",
     ExplainOptions: "neuroshard_explain_options",
     TableExplanation: "neuroshard_table_explanation", ExportOptions: "neuroshard_export_options",
 }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-from typing import Any, Dict, Optional, Union
+from typing import Any, Dict, List, Optional, Sequence, Union
 
 from . import _binding as binding
 from . import _structs as structs
 from ._arguments import (MAX_DEVICES, MAX_INT64, MAX_THREADS, Path, choice, flag, instance, integer,
-                         number, optional_text, shown)
+                         number, optional_text, several, shown)
 from ._searching import Cancellation, Progress, planner_of, search
 from .cost_models import CostModels, DenseModel
 from .errors import InvalidInputError
@@ -34,6 +34,7 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
          host_memory: Optional[Size] = None, buffers: str = "off", exchange: str = "fp32",
          hot_rows: bool = False, hot_memory: Optional[Size] = None,
          model: Union[None, DenseModel, Path, Dict[str, Any]] = None,
+         robust: Optional[Sequence[Union[CostModels, Path]]] = None,
          progress: Progress = None, cancellation: Optional[Cancellation] = None) -> Plan:
     """The plan of `tables` on `devices` devices whose slowest device takes least.
 
@@ -70,6 +71,12 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
     model: what the model computes beside its tables, a DenseModel, a file or what that holds:
         costs are then of whole training steps, in which exchanges hide behind dense layers
         (CostModels.of_steps()). Not with "torchrec".
+    robust: further cost models, as `cost_model`, such as ["torchrec"]: of the plans found, the one
+        with the smallest largest regret (Plan.largest_regret), which is how much more it costs by one
+        of the models than the best plan seen by that one. Each model has a search of its own, then
+        come as many under the worst of all; `evaluations` and `time_limit_s` are those of each of
+        these. Only what all of them know is searched. Costs are those of `cost_model`, Plan.robust
+        has those of each. Not with exchange "auto".
     progress: a function of phase, done, total and unit, called by a thread of the search; True for
         a bar of tqdm, or lines where there is no tqdm, on standard error.
     cancellation: ends the search from another thread.
@@ -91,9 +98,15 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
         equal_columns=flag("equal_columns", equal_columns),
         target=structs.text_of(words[1]), hot_rows=flag("hot_rows", hot_rows),
         hot_memory_bytes=_hot_memory(hot_rows, hot_memory))
-    handle = search("planner_plan", (planner_of(models), workload._handle,
-                                     ctypes.byref(cluster.struct())),
-                    options, progress, cancellation)
+    planner = planner_of(models)
+    places = workload._handle, ctypes.byref(cluster.struct())
+    if robust is None:
+        handle = search("planner_plan", (planner, *places), options, progress, cancellation)
+    else:
+        others = _further_models(robust, model, exchange)
+        given = (ctypes.c_void_p * len(others))(*(each._handle.pointer for each in others))
+        handle = search("planner_plan_robust", (planner, given, ctypes.c_size_t(len(others)), *places),
+                        options, progress, cancellation)
     found = Plan(handle, workload, models, cluster)
     found.cluster = dataclasses.replace(cluster, exchange=found.exchange)  # "auto" is a format now
     return found
@@ -150,6 +163,15 @@ def _cluster(devices: int, device_memory: Size, devices_per_host: Optional[int],
         devices_per_host=0 if per_host is None else integer("devices_per_host", per_host, 1, MAX_DEVICES),
         host_memory=0 if host_memory is None else parse_bytes(host_memory, "host_memory"),
         buffers=buffers, exchange=exchange)
+
+
+def _further_models(robust: Any, model: Any, exchange: str) -> List[CostModels]:
+    """Those beside the first of a plan for several."""
+    if exchange == "auto":
+        raise InvalidInputError("exchange: found 'auto' with robust, expected a format")
+    found = [CostModels.of(each) for each in several(
+        "robust", robust, "a list of one or more cost models beside cost_model, such as ['torchrec']")]
+    return found if model is None else [each.of_steps(model) for each in found]
 
 
 def _hot_memory(hot_rows: bool, hot_memory: Optional[Size]) -> int:

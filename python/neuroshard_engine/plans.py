@@ -6,7 +6,7 @@ import ctypes
 import json
 import os
 import tempfile
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _binding as binding
 from . import _explaining
@@ -20,7 +20,7 @@ from .command import output_of
 from .cost_models import TORCHREC_MODELS, CostModels, DenseModel
 from .errors import InvalidInputError
 from .sizes import parse_bytes
-from .values import BUFFERS, Cluster, DeviceCost, HotRows, Shard, exchange_words, shard_of
+from .values import BUFFERS, Cluster, DeviceCost, HotRows, RobustCost, Shard, exchange_words, shard_of
 from .workload import Tables, Workload
 
 DEFAULT_COST_MODEL = "h200_sim"
@@ -180,6 +180,26 @@ class Plan:
         binding.call("plan_get_hot_rows", self._handle, found, ctypes.c_size_t(count))
         names = [table.name for table in self.workload.tables]
         return [HotRows(names[each.table], each.table, each.rows) for each in found]
+
+    @property
+    def robust(self) -> Tuple[RobustCost, ...]:
+        """Of a plan for several cost models (`robust` of plan()): what each of them says of it, the
+        first being that of its other costs. Empty for others, and for those that are costed again,
+        as by read()."""
+        return tuple(self._robust_cost(index) for index in range(
+            binding.value("plan_robust_cost_count", self._handle)))
+
+    @property
+    def largest_regret(self) -> Optional[float]:
+        """How much more such a plan costs than the best known one, by the cost model by which that is
+        most: 0.02 is 2 %. None where `robust` is empty."""
+        return max((each.regret for each in self.robust), default=None)
+
+    def _robust_cost(self, index: int) -> RobustCost:
+        found = structs.sized(structs.RobustCost)
+        binding.call("plan_get_robust_cost", self._handle, ctypes.c_size_t(index),
+                     ctypes.byref(found))
+        return RobustCost(found.cost_model.text(), found.cost_ms, found.best_ms, found.regret)
 
     def iteration(self, model: Union[None, DenseModel, Path, Dict[str, Any]] = None) -> Dict[str, Any]:
         """A whole training step of the plan with that model, simulated task by task: what a

@@ -38,6 +38,16 @@ class HotRows:
 
 
 @dataclass(frozen=True)
+class RobustCost:
+    """What one of several cost models that a plan was made for says of it."""
+
+    cost_model: str  # CostModels.name
+    cost_ms: float  # milliseconds of the plan's slowest device by it
+    best_ms: float  # the least that any plan which the search has seen costs by it
+    regret: float  # how much more the plan costs than that: 0.02 is 2 %
+
+
+@dataclass(frozen=True)
 class DeviceCost:
     """What one device takes in a training step."""
 

@@ -84,7 +84,7 @@ class ArgumentTest(unittest.TestCase):
                 "algorithm": 35, "evaluations": 30, "time_limit_s": 25, "seed": 30, "threads": 30,
                 "row_splits": 44, "data_parallel": 40, "equal_columns": 40, "target": 30,
                 "devices_per_host": 30, "host_memory": 30, "buffers": 44, "exchange": 44, "progress": 35,
-                "hot_rows": 40, "hot_memory": 40, "cancellation": 42}.items():
+                "hot_rows": 40, "hot_memory": 40, "robust": 42, "cancellation": 42}.items():
             self.assertGreaterEqual(
                 self.answered(name, lambda value, name=name: few(**{name: value}),
                               harmless.get(name, WRONG)), least, name)

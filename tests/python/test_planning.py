@@ -111,6 +111,35 @@ class PlanTest(unittest.TestCase):
                          {"forward": "int8", "backward": "bf16"})
         self.assertNotIn("exchange", json.loads(plain.to_json()))
 
+    def test_a_plan_for_several_cost_models_is_the_commands(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "plan.json")
+            command.output_of(["plan", "--tables", EXAMPLE, "--devices", "8", "--device-memory",
+                               "80GB", "--evaluations", "5000", "--target", "torchrec", "--robust",
+                               "h200_sim,torchrec", "--output", path])
+            with open(path, encoding="utf-8") as file:
+                expected = json.load(file)
+            plan = ns.plan(EXAMPLE, devices=8, device_memory="80GB", evaluations=5000,
+                           target="torchrec", robust=["torchrec"])
+            self.assertEqual(json.loads(plan.to_json()), expected)
+            again = ns.Plan.read(path, EXAMPLE)
+        self.assertEqual((again.robust, again.largest_regret), ((), None))
+        self.assertEqual([each.cost_model for each in plan.robust], ["h200_sim", "torchrec"])
+        self.assertEqual(plan.robust[0].cost_ms, plan.cost_ms)
+        self.assertEqual(plan.largest_regret, max(each.regret for each in plan.robust))
+        for each in plan.robust:
+            self.assertAlmostEqual(each.regret, each.cost_ms / each.best_ms - 1)
+            self.assertIn(f"by {each.cost_model}: {each.cost_ms:.3f} ms, ", plan.report())
+        self.assertEqual(plan.replan(move_limit=0, evaluations=50).robust, ())
+
+    def test_cost_models_of_a_plan_for_several_may_be_any(self):
+        slow = ns.CostModels.torchrec(intra_host_gbps=50)
+        both = few(cost_model="torchrec", robust=(slow,), devices=4)
+        self.assertGreater(both.robust[1].cost_ms, both.robust[0].cost_ms)
+        steps = few(cost_model="h100_sim", robust=["a100_sim"], model=MODEL)
+        self.assertGreater(min(each.cost_ms for each in steps.robust), few().cost_ms)
+        self.assertEqual((few().robust, few().largest_regret), ((), None))
+
     def test_hot_rows_are_those_of_the_file(self):
         names = [f"t{index}" for index in range(96)]
         tables = [{"name": name, "rows": 2_000_000, "dim": 64, "pooling_factor": 1,
@@ -311,6 +340,12 @@ class RefusalTest(unittest.TestCase):
         self.refused(bad, "cost model: found 'h900'", cost_model="h900")
         self.refused(bad, "algorithm: found 7", algorithm=7)
         self.refused(bad, "progress: found 3", progress=3)
+        self.refused(bad, "robust: found []", robust=[])
+        self.refused(bad, "robust: found 'torchrec', expected a list", robust="torchrec")
+        self.refused(bad, "cost models: found 'torchrec' twice", robust=["torchrec", "torchrec"])
+        self.refused(bad, "cost models: found 'h200_sim' twice", robust=["h200_sim"])
+        self.refused(bad, "cost model: found 'h900'", robust=["h900"])
+        self.refused(bad, "exchange: found 'auto' with robust", robust=["torchrec"], exchange="auto")
 
     def test_bad_tables(self):
         bad = ns.InvalidInputError
