@@ -234,6 +234,54 @@ def check_refusals():
     refused(bad, lambda: planner_of().plan(bags(MANY), optimizer), "found the optimizer NOVEL")
 
 
+def slowest_by_torchrec(planner):
+    """Milliseconds of its last plan's slowest rank as TorchRec's own estimators have it."""
+    costs = [0.0] * 8
+    for option in planner.get_selected_options():
+        for shard in option.shards:
+            costs[shard.rank] += shard.perf.total
+    return max(costs)
+
+
+def check_robust():
+    """One plan for a network and TorchRec's formula, which knows the topology's bandwidths."""
+    model, slow = bags(MANY), gpus(intra_host_bw=300 * GBPS)
+    with tempfile.TemporaryDirectory() as folder:
+        planner = planner_of(slow, cost_model="h200_sim", robust=True, save_to=folder)
+        _, lines = logged(lambda: planner.plan(model, SHARDERS))
+        with open(os.path.join(folder, "plan.json"), encoding="utf-8") as file:
+            written = json.load(file)["robust"]
+        with open(os.path.join(folder, "report.txt"), encoding="utf-8") as file:
+            report = file.read()
+    network, formula = planner.last_plan.robust
+    assert network.cost_model == "h200_sim" and formula.cost_model in ("torchrec", "torchrec-1.4")
+    assert [each["regret"] for each in written] == [network.regret, formula.regret]
+    assert network.cost_ms == planner.last_plan.cost_ms
+    assert abs(formula.cost_ms / slowest_by_torchrec(planner) - 1) < 1e-6
+    for each in network, formula:
+        assert sum(line.startswith(f"by {each.cost_model}: ") for line in lines) == 1, lines
+        assert f"by {each.cost_model}: {each.cost_ms:.3f} ms, " in report
+    alone = planner_of(slow, cost_model="h200_sim")
+    alone.plan(model, SHARDERS)
+    assert alone.last_plan.robust == ()
+    regret = slowest_by_torchrec(alone) / formula.best_ms - 1
+    assert regret > planner.last_plan.largest_regret, (regret, planner.last_plan.robust)
+    named = planner_of(slow, robust=["h200_sim", "h100_sim"])
+    named.plan(model, SHARDERS)
+    assert [each.cost_model for each in named.last_plan.robust] == [
+        formula.cost_model, "h200_sim", "h100_sim"]
+    assert abs(named.last_plan.cost_ms / slowest_by_torchrec(named) - 1) < 1e-6
+
+    bad = InvalidInputError
+    refused(bad, lambda: planner_of(robust=True), "robust: found True without a cost_model")
+    refused(bad, lambda: planner_of(robust="torchrec"), "robust: found 'torchrec', expected True, or a")
+    refused(bad, lambda: planner_of(robust=[]), "robust: found []")
+    refused(bad, lambda: planner_of(cost_model="h200_sim", robust=True, previous_plan="/nowhere"),
+            "robust: found with previous_plan")
+    refused(bad, lambda: planner_of(robust=["torchrec-1.4", "torchrec"]).plan(model, SHARDERS),
+            "cost models: found 'torchrec")
+
+
 def check_restarts():
     """The same plan each time; near the previous one when lookups change."""
     model = bags(MANY)
@@ -381,7 +429,8 @@ def main():
     LOG.addHandler(logging.NullHandler())
     LOG.propagate = False
     for check in (check_costs, check_log_and_stats, check_beside, check_parts_of_torchrecs_search,
-                  check_constraints, check_refusals, check_restarts, check_feature_processors):
+                  check_constraints, check_refusals, check_robust, check_restarts,
+                  check_feature_processors):
         check()
     print("torchrec: NeuroShardPlanner: costs and bytes are TorchRec's, plans stay, constraints hold")
     for ranks in 2, 4:

@@ -33,6 +33,7 @@ from ..values import BUFFERS, Cluster
 from . import _shardable as shardable
 from ._beside import plan_beside
 from ._options import options_of
+from ._robust import Robust, check_robust, further_models_of
 from ._running import PlanSource, running_plan
 from ._topology import cost_models_of, devices_of
 from .describe import tables_document
@@ -61,6 +62,10 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
     cost_model: where it is None, the formula of the TorchRec that runs, with the topology's
         bandwidths, as also for "torchrec" and "torchrec-1.4"; else CostModels, a shipped name or a
         file.
+    robust: one plan for several cost models, `cost_model` and these, nearly best by each of them; see
+        neuroshard_engine.plan(). True: the formula of the TorchRec that runs, with the topology's
+        bandwidths; a list: CostModels, names or files. Only what all of them know is searched, and
+        limits are those of each of its searches, two for each cost model. Not with previous_plan.
     evaluations: plans to put a cost on: the same model gives the same plan in every run, unless
         `timeout_seconds` ends the search.
     previous_plan: a ShardingPlan, a Plan, the folder of an earlier `save_to`, or a file in it: what
@@ -84,7 +89,7 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
                  pooling_factors: Optional[Mapping[str, float]] = None,
                  statistics: Optional[LookupStatistics] = None,
                  cost_model: Union[None, CostModels, Path] = None,
-                 evaluations: int = DEFAULT_EVALUATIONS,
+                 robust: Robust = None, evaluations: int = DEFAULT_EVALUATIONS,
                  previous_plan: Optional[PlanSource] = None, move_limit: Size = 0,
                  buffers: str = "train_base", save_to: Optional[Path] = None,
                  threads: int = 0, compare_torchrec: bool = False, **parts: Any) -> None:
@@ -104,6 +109,7 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
                 instance(what, given, Mapping)
         if statistics is not None:
             instance("statistics", statistics, LookupStatistics)
+        check_robust(robust, cost_model, previous_plan)
         super().__init__(topology=topology, batch_size=batch_size, constraints=constraints,
                          storage_reservation=storage_reservation, stats=[] if stats is None else stats,
                          debug=debug, timeout_seconds=timeout_seconds)
@@ -111,6 +117,7 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
         self._factors = dict(pooling_factors or {})
         self._statistics = statistics
         self._cost_model = cost_model
+        self._robust = robust
         self._evaluations = evaluations
         self._previous_plan = previous_plan
         self._move_limit = move_limit
@@ -134,12 +141,13 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
             constraints=constraints)
         document = self._document(found, factors, constraints)
         models = cost_models_of(self._cost_model, self._topology)
-        formula = models.name in TORCHREC_MODELS
+        others = further_models_of(self._robust, self._topology)
+        formula = all(each.name in TORCHREC_MODELS for each in (models, *others))
         devices = devices_of(reserved, goes_to_hosts=formula)
         cluster = Cluster(devices.count, devices.memory, devices.per_host, devices.host_memory,
                           self._buffers)
         self.torchrec_plan = None
-        made = self._search(document, models, cluster, formula)
+        made = self._search(document, models, others, cluster, formula)
         serialized = json.loads(made.to_torchrec(trainer_device=device))["plan"]
         sharding_plan = plan_of(serialized)
         shardable.check_remapped(found, serialized)
@@ -212,8 +220,8 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
             optimizer=shardable.optimizers_of(found), constraints=constraints,
             reuse_histograms={table: shares for table, shares in reuse.items() if table in tables})
 
-    def _search(self, document: Dict[str, Any], models: CostModels, cluster: Cluster,
-                formula: bool) -> Plan:
+    def _search(self, document: Dict[str, Any], models: CostModels, others: List[CostModels],
+                cluster: Cluster, formula: bool) -> Plan:
         limits: Dict[str, Any] = {"evaluations": self._evaluations, "threads": self._threads,
                                   "time_limit_s": self._timeout_seconds, "target": "torchrec"}
         if self._previous_plan is not None:
@@ -222,7 +230,7 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
         return search_plan(
             document, devices=cluster.devices, device_memory=cluster.device_memory, cost_model=models,
             devices_per_host=cluster.devices_per_host, host_memory=cluster.host_memory or None,
-            data_parallel=formula, buffers=self._buffers, **limits)
+            data_parallel=formula, buffers=self._buffers, robust=others or None, **limits)
 
     def _report(self, made: Plan, sharding_plan: ShardingPlan, sharders: List[Any]) -> None:
         for line in made.report().splitlines():
