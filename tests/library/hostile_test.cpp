@@ -55,6 +55,13 @@ BOOST_AUTO_TEST_CASE(null_for_every_pointer_that_is_required) {
   EXPECT_REFUSED(
       neuroshard_planner_lower_bound(planner.get(), workload.get(), &cluster, nullptr, nullptr, e),
       "bound_ms: found NULL");
+  EXPECT_REFUSED(neuroshard_planner_plan_robust(nullptr, nullptr, 1, workload.get(), &cluster,
+                                                nullptr, &plan, e),
+                 "planner: found NULL");
+  EXPECT_REFUSED(neuroshard_planner_plan_robust(planner.get(), nullptr, SIZE_MAX, workload.get(),
+                                                &cluster, nullptr, &plan, e),
+                 "count: found 18446744073709551615, expected less than 256");
+  EXPECT_REFUSED(neuroshard_plan_get_robust_cost(nullptr, 0, nullptr, e), "plan: found NULL");
   neuroshard_explanation* explanation = nullptr;
   EXPECT_REFUSED(
       neuroshard_planner_explain(nullptr, nullptr, nullptr, nullptr, nullptr, &explanation, e),
