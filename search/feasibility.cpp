@@ -147,10 +147,12 @@ std::optional<Shortage> shortage_in_all(const Problem& problem, const RowShapes&
   shortage.blame =
       need_more(problem.workload.tables.size(), "", total, problem.cluster, shortage.memory_bytes);
   // No number of devices helps a piece that is larger than any of them, or tables bound to some.
+  const std::int64_t each = whole_host(problem.cluster);
+  const std::int64_t of_hosts = (needed + each - 1) / each * each;
   const bool devices_help =
-      piece <= memory && needed <= kMaxDevices &&
+      piece <= memory && of_hosts <= kMaxDevices &&
       !shortage_on_devices({problem.workload, problem.cluster, on_more_devices(problem)});
-  if (devices_help) shortage.devices = static_cast<std::int32_t>(needed);
+  if (devices_help) shortage.devices = static_cast<std::int32_t>(of_hosts);
   return shortage;
 }
 
@@ -200,6 +202,8 @@ std::optional<Shortage> shortage_on_devices(const Problem& problem, const RowSha
   }
   return worst;
 }
+
+std::int32_t whole_host(const Cluster& cluster) { return std::max(1, cluster.devices_per_host); }
 
 std::string more_devices(const Cluster& cluster, std::int32_t devices) {
   const std::int32_t more = devices - cluster.devices;

@@ -48,6 +48,9 @@ std::optional<Shortage> shortage_on_devices(const Problem& problem, const RowSha
 /// "4 more devices", to be so many.
 std::string more_devices(const Cluster& cluster, std::int32_t devices);
 
+/// A cluster grows by so many devices at a time: by hosts where it says how large these are.
+std::int32_t whole_host(const Cluster& cluster);
+
 /// "1.5GiB of memory per device would do".
 std::string memory_would_do(std::int64_t bytes);
 

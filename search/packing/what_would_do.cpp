@@ -52,26 +52,29 @@ std::optional<std::int64_t> memory_that_fits(const Problem& problem, const RowSh
   return std::nullopt;
 }
 
-/// Enough for packing, not below `least`; about the least such number.
+/// Enough for packing, not below `least`, which are whole hosts; about the least such number.
 std::optional<std::int32_t> devices_that_fit(const Problem& problem, const SearchOptions& options,
                                              std::int32_t least, const StopCheck& stop) {
+  const std::int32_t each = whole_host(problem.cluster);
+  const std::int32_t most = kMaxDevices / each;
   Cluster cluster = problem.cluster;
-  const auto enough = [&](std::int32_t devices) {
-    cluster.devices = devices;
-    return fits(problem, cluster, on_more_devices(problem), row_shapes(options, devices), stop);
+  const auto enough = [&](std::int32_t hosts) {
+    cluster.devices = hosts * each;
+    return fits(problem, cluster, on_more_devices(problem), row_shapes(options, cluster.devices),
+                stop);
   };
-  std::int32_t too_few = least - 1;
-  std::int32_t found = least;
+  std::int32_t found = least / each;
+  std::int32_t too_few = found - 1;
   for (std::int32_t step = 1; !enough(found); step *= 2) {
-    if (stop.stop() || found == kMaxDevices) return std::nullopt;
+    if (stop.stop() || found == most) return std::nullopt;
     too_few = found;
-    found = std::min(found + step, kMaxDevices);
+    found = std::min(found + step, most);
   }
   while (found - too_few > 1 && !stop.stop()) {
     const std::int32_t middle = too_few + (found - too_few) / 2;
     (enough(middle) ? found : too_few) = middle;
   }
-  return found;
+  return found * each;
 }
 
 }  // namespace

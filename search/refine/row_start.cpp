@@ -206,7 +206,9 @@ Result<FirstPlan> row_start(const Problem& problem, PlanEvaluator& evaluator,
   }
   if (start.any()) return start.take();
   const StopCheck patience(with_patience(options));
-  if (rows.blocks > 1 && rows.halves > 1) ways.push_back(rows);
+  if (rows.blocks > 1 && rows.halves > 1) {
+    ways.push_back({rows.blocks, rows.halves, 0, rows.replicas});
+  }
   for (const RowShapes& way : ways) {
     if (start.enough()) break;
     if (way.host > 1) continue;  // packing knows no hosts

@@ -144,5 +144,59 @@ BOOST_AUTO_TEST_CASE(what_else_is_short_when_tables_are_allowed_whole_is_told) {
   BOOST_TEST(make_plan(workload, cluster, models, {.evaluations = 100}).ok());
 }
 
+BOOST_AUTO_TEST_CASE(devices_are_proposed_by_whole_hosts) {
+  const CostModels models = load_cost_models("torchrec")->models;
+  PlanOptions options;
+  options.evaluations = 300;
+  Workload workload{{}, 4096};
+  for (int k = 0; k < 20; ++k) {
+    Table table;
+    table.rows = 10'000;
+    table.dim = 64;
+    table.pooling_factor = 2;
+    workload.tables.push_back(table);
+  }
+  const std::int64_t memory = workload_bytes(workload) / 8 - 1000;  // nine have all of them
+  for (const std::int32_t each : {0, 2, 4}) {
+    Cluster cluster{.devices = 8, .memory_bytes = memory, .devices_per_host = each};
+    const Status refused = make_plan(workload, cluster, models, options).status();
+    BOOST_REQUIRE((refused.code() == StatusCode::kInfeasible));
+    std::smatch more;
+    BOOST_REQUIRE(std::regex_search(refused.message(), more, std::regex("([0-9]+) more devices?")));
+    cluster.devices += std::stoi(more[1].str());
+    if (each > 0) BOOST_TEST(cluster.devices % each == 0, refused.message());
+    BOOST_TEST(make_plan(workload, cluster, models, options).ok(), refused.message());
+  }
+}
+
+/// Five tables of 216 MiB, the largest of which is over all devices in blocks beside halves of the
+/// rows of others.
+BOOST_AUTO_TEST_CASE(memory_that_packing_needs_is_enough_on_several_hosts) {
+  const CostModels models = load_cost_models("h100_sim")->models;
+  PlanOptions options;
+  options.evaluations = 300;
+  Workload workload;
+  const auto add = [&](std::int64_t rows, std::int32_t dim, Optimizer optimizer) {
+    Table table;
+    table.rows = rows;
+    table.dim = dim;
+    table.pooling_factor = 10;
+    table.optimizer = optimizer;
+    workload.tables.push_back(table);
+  };
+  add(146161, 128, Optimizer::kAdam);
+  add(2112, 64, Optimizer::kSgd);
+  add(649, 128, Optimizer::kRowwiseAdagrad);
+  add(9484, 16, Optimizer::kRowwiseAdagrad);
+  add(205, 16, Optimizer::kAdam);
+  const Cluster cluster{.devices = 24, .memory_bytes = 8 << 20};
+  const Status refused = make_plan(workload, cluster, models, options).status();
+  BOOST_REQUIRE((refused.code() == StatusCode::kInfeasible));
+  Cluster enough = cluster;
+  enough.memory_bytes = said(refused.message(), "device").value();
+  const auto found = make_plan(workload, enough, models, options);
+  BOOST_TEST(found.ok(), refused.message() + "; then: " + found.status().message());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace neuroshard

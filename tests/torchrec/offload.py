@@ -13,7 +13,7 @@ import random
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from formula import even_rows, load_study, random_tables  # noqa: E402
+from formula import MODEL, even_rows, load_study, random_tables  # noqa: E402
 
 from torchrec.distributed.planner.shard_estimators import (  # noqa: E402
     EmbeddingPerfEstimator, EmbeddingStorageEstimator)
@@ -76,7 +76,7 @@ class Plans:
         memory = int(ROOM * sum(map(least_bytes, self.tables)) / self.devices)
         self.study.neuroshard(
             "plan", "--tables", self.path, "--devices", self.devices, "--device-memory", memory,
-            "--host-memory", HOST_MEMORY, "--cost-model", "torchrec", "--data-parallel", "on",
+            "--host-memory", HOST_MEMORY, "--cost-model", MODEL, "--data-parallel", "on",
             "--evaluations", 20000, "--format", "torchrec", "--output", self.plan)
         self.study.neuroshard("check", "--tables", self.path, "--plan", self.plan,
                               "--device-memory", memory, "--host-memory", HOST_MEMORY)
@@ -86,7 +86,7 @@ class Plans:
     def simulated(self, tables, plan):
         return json.loads(self.study.neuroshard(
             "simulate", "--tables", tables, "--plan", plan, "--device-memory", HOST_MEMORY,
-            "--cost-model", "torchrec", "--buffers", PIPELINE.value, "--output", "-")[0])
+            "--cost-model", MODEL, "--buffers", PIPELINE.value, "--output", "-")[0])
 
     def of_table(self, table, written):
         """What a table takes of each device, alone on them."""
