@@ -10,6 +10,7 @@
 #include "apps/console/progress_bar.h"
 #include "apps/flags/search_flags.h"
 #include "engine/core/algorithm_name.h"
+#include "engine/core/exchange_format.h"
 #include "engine/core/offload.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/core/step_memory.h"
@@ -71,8 +72,13 @@ class PlanSearch {
     PlanOptions options = request_.search.options;
     options.progress = &progress;
     Cluster& cluster = request_.cluster;
-    const ClusterSearch one = [&](const Cluster& tried) {
-      return make_plan_for(file, workload_, tried, models_, options);
+    const ClusterSearch one = [&](const Cluster& tried) -> Result<PlanResult> {
+      Result<PlanResult> found = make_plan_for(file, workload_, tried, models_, options);
+      // In another format than fp32 there is a plan already, which may be the one to write.
+      if (found.ok() && request_.any_exchange() && !is_exact(tried.exchange)) {
+        NEUROSHARD_RETURN_IF_ERROR(file.refusal(*found));
+      }
+      return found;
     };
     Result<PlanResult> best = request_.robust() ? search_robust(file, options)
                               : request_.any_exchange()
