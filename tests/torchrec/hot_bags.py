@@ -107,12 +107,12 @@ def planned(folder, ranks, kind):
     for it tables stay whole."""
     path = os.path.join(folder, "tables.json")
     tables = [*BAGS, "words"]
-    batch = 1048576 if kind == "sgd" else 262144  # of which the plans have what is asserted here
+    batch = 1048576 if kind == "sgd" else 524288  # of which the plans have what is asserted here
     save_tables(path, Model(), MEANS, batch, reuse_histograms={table: REUSE for table in tables},
                 constraints={table: ParameterConstraints(min_partition=4 if kind == "sgd" else 32)
                              for table in tables})
     plan = neuroshard_engine.plan(
-        path, devices=ranks, device_memory="1GB", cost_model="h200_sim" if kind == "sgd" else "a100_sim",
+        path, devices=ranks, device_memory="1GB", cost_model="h100_sim" if kind == "sgd" else "a100_sim",
         hot_rows=True, row_splits="off", evaluations=3000)
     assert {each.table for each in plan.hot_rows} == set(tables), plan.hot_rows
     return plan
