@@ -6,8 +6,8 @@
 #include "apps/console/output.h"
 #include "apps/console/words.h"
 #include "apps/flags/exchange_flag.h"
-#include "apps/flags/first_lacking.h"
 #include "engine/core/algorithm_name.h"
+#include "engine/cost_model/first_lacking.h"
 #include "engine/planner/algorithms.h"
 #include "io/formats/plan_export.h"
 #include "io/text.h"
@@ -149,12 +149,14 @@ void PlanRequest::note_flags(const FlagSet& flags, const PlanInputs& inputs) {
   const std::vector<NamedCostModels>& models = inputs.models;
   note_unused_flags(flags, exported.format);
   const bool kept = output && exported.format == io::kNativeFormat;
-  note_unknown_hosts(flags, first_knowing(&Capabilities::hosts, models),
+  note_unknown_hosts(flags, first_knowing(&Capabilities::hosts, models, &NamedCostModels::models),
                      kept ? "placements of later exports" : changed_by_hosts(exported.format));
   if (cluster.devices_per_host == 0) note_usual_hosts(exported.format, cluster.devices);
-  note_unknown_bandwidths(flags, first_knowing(&Capabilities::settable_bandwidths, models));
-  limit_host_memory(flags, first_lacking(&Capabilities::host_memory, models), host_memory_fault(),
-                    &cluster);
+  note_unknown_bandwidths(
+      flags, first_knowing(&Capabilities::settable_bandwidths, models, &NamedCostModels::models));
+  limit_host_memory(flags,
+                    first_lacking(&Capabilities::host_memory, models, &NamedCostModels::models),
+                    host_memory_fault(), &cluster);
   note_search_flags(flags, search, {&search.options.algorithm, 1}, models, exported.format);
   const auto tables = static_cast<std::int64_t>(inputs.loaded.workload.tables.size());
   policy_.note_other_training(models.front(), cluster.devices, tables, tables);

@@ -5,10 +5,10 @@
 #include "apps/console/output.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
-#include "apps/flags/first_lacking.h"
 #include "apps/interrupt.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/capability_words.h"
+#include "engine/cost_model/first_lacking.h"
 #include "io/formats/plan_formats.h"
 #include "io/formats/plan_lint.h"
 
@@ -115,7 +115,8 @@ void note_hot_rows(const FlagSet& flags, const SearchFlags& search,
   const std::vector<std::string> holding = algorithms_that(&AlgorithmInfo::holds_hot_rows);
   if (!any_of(algorithms, holding)) {
     why = "only " + join(holding, ", ") + " goes by it";
-  } else if (const NamedCostModels& one = first_lacking(&Capabilities::hot_rows, models);
+  } else if (const NamedCostModels& one =
+                 first_lacking(&Capabilities::hot_rows, models, &NamedCostModels::models);
              !capabilities(one.models).hot_rows) {
     why = lacks_hot_rows(one.name);
   } else if (!search.options.trainer.hot_rows) {
@@ -235,7 +236,8 @@ void note_search_flags(const FlagSet& flags, const SearchFlags& search,
   const std::string makers = join(algorithms_that(&AlgorithmInfo::makes_row_shards), ", ");
   if (data_parallel && !makes_row_shards(algorithms)) {
     print_note("--data-parallel on: changes nothing, only " + makers + " go by it");
-  } else if (const NamedCostModels& one = first_lacking(&Capabilities::replicas, models);
+  } else if (const NamedCostModels& one =
+                 first_lacking(&Capabilities::replicas, models, &NamedCostModels::models);
              data_parallel && !capabilities(one.models).replicas) {
     print_note("--data-parallel on: changes nothing, " + lacks_replicas(one.name));
   }
@@ -246,8 +248,7 @@ void note_search_flags(const FlagSet& flags, const SearchFlags& search,
                " make row shards");
     return;
   }
-  const NamedCostModels& least = *std::ranges::min_element(
-      models, {}, [](const auto& one) { return capabilities(one.models).row_splits; });
+  const NamedCostModels& least = with_fewest_row_splits(models, &NamedCostModels::models);
   const RowSplits known = capabilities(least.models).row_splits;
   const RowSplits run = search.options.trainer.row_splits;
   if (run < known && run < search.options.row_splits) {

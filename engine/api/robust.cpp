@@ -13,6 +13,7 @@
 #include "engine/api/search_options.h"
 #include "engine/api/search_plan.h"
 #include "engine/cost_model/capabilities.h"
+#include "engine/cost_model/first_lacking.h"
 #include "engine/planner/robust/robust_plan.h"
 
 namespace neuroshard::api {
@@ -54,19 +55,7 @@ Result<Planners> planners_of(const neuroshard_planner& first,
   return planners;
 }
 
-/// The first whose models lack it, if any does.
-const neuroshard_planner& first_lacking(bool Capabilities::*known, const Planners& planners) {
-  const auto found = std::find_if(planners.begin(), planners.end(), [&](const auto& one) {
-    return !(capabilities(one.models->models).*known);
-  });
-  return found == planners.end() ? planners.front() : *found;
-}
-
-const neuroshard_planner& with_fewest_row_splits(const Planners& planners) {
-  return *std::min_element(planners.begin(), planners.end(), [](const auto& a, const auto& b) {
-    return capabilities(a.models->models).row_splits < capabilities(b.models->models).row_splits;
-  });
-}
+const CostModels& models_of(const neuroshard_planner& planner) { return planner.models->models; }
 
 /// What search_plan() and neuroshard_planner_create() tell of the first models alone, of the others
 /// too; and what is not searched because one of them does not know it.
@@ -76,10 +65,11 @@ void warn_before(const Planners& planners, const Cluster& cluster, const Workloa
     warn_of_simulation(planners[k]);
     warn_of_guesses(planners[k], cluster.devices, workload);
   }
-  const neuroshard_planner& without = first_lacking(&Capabilities::host_memory, planners);
+  const neuroshard_planner& without =
+      first_lacking(&Capabilities::host_memory, planners, models_of);
   if (&without != &planners.front()) warn_of_host_memory(without, cluster);
-  warn_of_target(with_fewest_row_splits(planners), cluster, given.row_splits, options);
-  warn_of_hot_rows(first_lacking(&Capabilities::hot_rows, planners), options,
+  warn_of_target(with_fewest_row_splits(planners, models_of), cluster, given.row_splits, options);
+  warn_of_hot_rows(first_lacking(&Capabilities::hot_rows, planners, models_of), options,
                    given.hot_memory_bytes != 0);
 }
 
