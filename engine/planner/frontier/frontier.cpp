@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "engine/core/elapsed.h"
+#include "engine/core/plan_bytes.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/core/step_memory.h"
 #include "engine/planner/frontier/plan_archive.h"
+#include "search/equal_columns.h"
 
 namespace neuroshard {
 namespace {
@@ -21,7 +23,7 @@ constexpr double kLeastSaving = 0.002;
 /// Of what all tables take, spread evenly: with less, packing takes longer than searching.
 constexpr double kTightest = 1.02;
 
-class FrontierSearch {
+class FrontierSearch final : public PlanSink {
  public:
   FrontierSearch(const Workload& workload, const Cluster& like, const CostModels& models,
                  const FrontierOptions& options)
@@ -55,6 +57,29 @@ class FrontierSearch {
     }
     if (frontier_.points.empty()) return last;
     return std::move(frontier_);
+  }
+
+  /// Of walks. What the file has no place for must not take the place of what it has. Costing a
+  /// plan as the file holds it takes as long as thousands of a walk's steps, so only those are that
+  /// may be of use.
+  void offer(const Plan& plan, double cost_ms) override {
+    if (options_.file == nullptr) return archive_.offer(plan, cost_ms);
+    const std::vector<std::int64_t> bytes = device_bytes(workload_, plan, like_.buffers);
+    const ArchivedPlan* const other =
+        archive_.within(plan.devices, *std::max_element(bytes.begin(), bytes.end()));
+    if (other != nullptr && other->cost_ms <= cost_ms) return;
+    PlanResult result;
+    result.plan = plan;
+    if (options_.search.trainer.equal_columns) {
+      search::EqualColumnsPlan laid = search::with_equal_columns(workload_, plan);
+      if (!laid.unequal.empty()) return;
+      result.plan = std::move(laid.plan);
+    }
+    result.plan = options_.file->as_written(std::move(result.plan));
+    Result<PlanCost> cost = simulate(workload_, result.plan, models_, like_);
+    if (!cost.ok()) return;
+    result.cost = *std::move(cost);
+    if (refusal(result).ok()) archive_.offer(result.plan, result.cost.cost_ms);
   }
 
  private:
@@ -103,7 +128,7 @@ class FrontierSearch {
     cluster.devices = devices;
     cluster.memory_bytes = memory_bytes;
     PlanOptions own = options_.search;
-    own.plans = &archive_;
+    own.plans = this;
     own.advise = memory_bytes == like_.memory_bytes;
     if (limit_s_ > 0) {
       own.time_limit_s =
@@ -127,26 +152,18 @@ class FrontierSearch {
     return options_.file == nullptr ? Status() : options_.file->refusal(plan);
   }
 
-  /// Those of the archive, costed as plan files are, that save something. What walks came by is put
-  /// as the file holds it, which may take another device's memory, and may have no place there.
+  /// Those of the archive, costed as plan files are, that save something.
   Status take_points() {
     std::vector<FrontierPoint> points;
     for (ArchivedPlan& archived : archive_.plans()) {
       canonicalize(archived.plan);
-      if (options_.file != nullptr) {
-        archived.plan = options_.file->as_written(std::move(archived.plan));
-      }
       FrontierPoint point;
       NEUROSHARD_ASSIGN_OR_RETURN(point.result.cost,
                                   simulate(workload_, archived.plan, models_, like_));
       point.result.plan = std::move(archived.plan);
       point.result.algorithm = options_.search.algorithm;
-      for (const DeviceCost& device : point.result.cost.per_device) {
-        point.memory_bytes = std::max(point.memory_bytes, device.memory_bytes);
-      }
-      if (point.memory_bytes <= like_.memory_bytes && refusal(point.result).ok()) {
-        points.push_back(std::move(point));
-      }
+      point.memory_bytes = archived.memory_bytes;
+      points.push_back(std::move(point));
     }
     std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) {
       return std::tuple(a.result.plan.devices, a.memory_bytes, a.result.cost.cost_ms) <
