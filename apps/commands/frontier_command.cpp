@@ -138,11 +138,12 @@ class FrontierCommand final : public Command {
 
   Result<Frontier> search(const LoadedWorkload& loaded, const NamedCostModels& models) {
     CountedProgress progress("setting");
-    const PlanFile file = target_file(search_.target.value_or(""), loaded, like_, models);
+    std::optional<PlanFile> file;
+    if (search_.target) file = target_file(*search_.target, loaded, like_, models);
     FrontierOptions options{
         devices_, search_.options,
         [&](std::size_t setting, std::size_t of) { progress.next(setting, of); },
-        search_.target ? &file : nullptr};
+        file ? &*file : nullptr};
     options.search.progress = &progress;
     return find_frontier(loaded.workload, like_, models.models, options);
   }

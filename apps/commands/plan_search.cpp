@@ -5,6 +5,7 @@
 
 #include "apps/commands/baselines.h"
 #include "apps/commands/plan_report.h"
+#include "apps/commands/target_file.h"
 #include "apps/commands/written_plan.h"
 #include "apps/console/output.h"
 #include "apps/console/progress_bar.h"
@@ -56,12 +57,9 @@ class PlanSearch {
   Result<std::string> written(const PlanResult& best) {
     const std::string& trainer = request_.trainer();
     if (trainer != request_.exported.format) {
-      NEUROSHARD_RETURN_IF_ERROR(io::check_as_written(trainer, workload_, best.plan));
-      const io::PlanDocument document =
-          document_of(inputs_.loaded, request_.cluster, inputs_.models.front(), best,
-                      request_.search.options.seed);
-      NEUROSHARD_RETURN_IF_ERROR(
-          io::check_runs(trainer, workload_, document, request_.exported.options));
+      NEUROSHARD_RETURN_IF_ERROR(check_target_runs(trainer, inputs_.loaded, request_.cluster,
+                                                   inputs_.models.front(), best,
+                                                   request_.exported.options));
     }
     if (!request_.output) return std::string();
     return plan_text(inputs_, best, found_.robust, {}, request_);

@@ -7,11 +7,11 @@
 namespace neuroshard::search {
 namespace {
 
-/// Whether the table may be neither whole nor in halves of its columns, but in more equal blocks of
-/// them: 20 columns are five blocks of 4.
-bool only_blocks(const ShapeCatalog& catalog, std::int32_t table) {
-  const CatalogEntry& whole = catalog.entry(catalog.whole(table));
-  return whole.only_parts && whole.first == kNoEntry && !catalog.equal_blocks(table).empty();
+/// Of the whole of a table: whether it may be neither that nor in halves of its columns, but in
+/// more equal blocks of them. 20 columns are five blocks of 4.
+bool only_blocks(const ShapeCatalog& catalog, EntryId whole) {
+  const CatalogEntry& entry = catalog.entry(whole);
+  return entry.only_parts && entry.first == kNoEntry && !catalog.equal_blocks(entry.table).empty();
 }
 
 }  // namespace
@@ -23,7 +23,8 @@ EntryId undivided(const ShapeCatalog& catalog, std::int32_t table, Division divi
   const CatalogEntry& whole = catalog.entry(catalog.whole(table));
   const bool by_rows = division == Division::kRows;
   const bool halves = (by_rows ? whole.upper : whole.first) != kNoEntry;
-  const bool may_be = !whole.only_parts || halves || (!by_rows && only_blocks(catalog, table));
+  const bool may_be =
+      !whole.only_parts || halves || (!by_rows && only_blocks(catalog, catalog.whole(table)));
   return may_be ? catalog.whole(table) : kNoEntry;
 }
 
@@ -79,8 +80,7 @@ void Divider::divide(EntryId id, const PieceLimits& limits, Pieces& pieces) cons
   const bool whole = !entry.only_parts && weight(id) <= limits.weight &&
                      entry.bytes <= limits.bytes &&
                      static_cast<double>(entry.exchanged.dims) <= limits.dim;
-  if (first == kNoEntry && division(entry.table) == Division::kColumns &&
-      only_blocks(catalog_, entry.table) && entry.only_parts) {
+  if (first == kNoEntry && only_blocks(catalog_, id)) {
     const EntryId widest = catalog_.equal_blocks(entry.table).front();
     pieces.insert(pieces.end(), static_cast<std::size_t>(catalog_.blocks_of(widest)), widest);
     return;

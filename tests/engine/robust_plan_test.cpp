@@ -17,6 +17,7 @@
 #include "engine/planner/planner.h"
 #include "engine/planner/robust/cost_panel.h"
 #include "engine/planner/robust/mixed_plans.h"
+#include "tests/engine/generated_tables.h"
 #include "tests/support/sanitized.h"
 
 namespace neuroshard {
@@ -27,17 +28,10 @@ const PlanFile kAnyFile{"json", [](Plan plan) { return plan; },
 
 Workload tables_of(std::size_t count, std::uint64_t seed, bool only_whole) {
   Rng rng(seed);
-  Workload workload;
-  for (std::size_t k = 0; k < count; ++k) {
-    Table table;
-    table.name = "t" + std::to_string(k);
-    table.rows = rng.between(1000, 2'000'000);
-    table.dim = static_cast<std::int32_t>(4 * rng.between(4, 32));
-    table.pooling_factor = static_cast<double>(rng.between(1, 40));
-    if (only_whole) {
-      table.sharding.columns = table.sharding.rows = table.sharding.data_parallel = false;
-    }
-    workload.tables.push_back(std::move(table));
+  Workload workload = test::generated_tables(count, rng);
+  for (Table& table : workload.tables) {
+    if (!only_whole) continue;
+    table.sharding.columns = table.sharding.rows = table.sharding.data_parallel = false;
   }
   return workload;
 }

@@ -10,23 +10,11 @@
 #include "engine/cost_model/shipped_models.h"
 #include "search/plan_cost.h"
 #include "search/refine/refine.h"
+#include "tests/engine/generated_tables.h"
 #include "tests/support/sanitized.h"
 
 namespace neuroshard::search {
 namespace {
-
-Workload tables_of(std::size_t count, Rng& rng) {
-  Workload workload;
-  for (std::size_t k = 0; k < count; ++k) {
-    Table table;
-    table.name = "t" + std::to_string(k);
-    table.rows = rng.between(1000, 2'000'000);
-    table.dim = static_cast<std::int32_t>(4 * rng.between(4, 32));
-    table.pooling_factor = static_cast<double>(rng.between(1, 40));
-    workload.tables.push_back(std::move(table));
-  }
-  return workload;
-}
 
 SearchOptions options_of(std::int64_t evaluations, std::span<const Plan> starts = {}) {
   SearchOptions options;
@@ -47,7 +35,7 @@ BOOST_AUTO_TEST_CASE(no_search_ends_with_a_costlier_plan_than_it_began_with) {
     const CostModels models = load_shipped_models(name).value().models;
     Rng rng(8);
     for (const std::size_t count : {10, 60}) {
-      const Workload workload = tables_of(count, rng);
+      const Workload workload = test::generated_tables(count, rng);
       const Cluster cluster{.devices = 8, .memory_bytes = std::int64_t{1} << 33};
       const auto evaluator = make_evaluator(models, workload, cluster.devices).value();
       const Problem problem(workload, cluster);
@@ -71,7 +59,7 @@ BOOST_AUTO_TEST_CASE(no_search_ends_with_a_costlier_plan_than_it_began_with) {
 BOOST_AUTO_TEST_CASE(starts_that_walks_do_not_know_change_nothing) {
   const CostModels models = load_shipped_models("h200_sim").value().models;
   Rng rng(4);
-  const Workload workload = tables_of(6, rng);
+  const Workload workload = test::generated_tables(6, rng);
   const Cluster cluster{.devices = 4, .memory_bytes = std::int64_t{1} << 33};
   const auto evaluator = make_evaluator(models, workload, cluster.devices).value();
   const Problem problem(workload, cluster);

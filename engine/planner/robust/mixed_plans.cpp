@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/core/plan_bytes.h"
+#include "engine/planner/memory_limits.h"
 
 namespace neuroshard {
 namespace {
@@ -15,7 +15,7 @@ constexpr std::ptrdiff_t kParts = 8;
 
 /// A table in one of its two layouts instead of the other.
 struct Choice {
-  std::int32_t table = 0;
+  std::size_t table = 0;
   double saves = 0;  ///< share of the first model's best cost, in the first plan's layout
   double costs = 0;  ///< share of the second's
 };
@@ -46,8 +46,7 @@ std::vector<Plan> mixed_plans(CostPanel& panel, std::size_t first, const Plan& o
   std::vector<Choice> choices;
   double first_regret = 0;
   for (std::size_t table = 0; table < as_one.size(); ++table) {
-    const Choice choice{static_cast<std::int32_t>(table),
-                        (first_by_other[table] - first_by_one[table]) / best_ms[first],
+    const Choice choice{table, (first_by_other[table] - first_by_one[table]) / best_ms[first],
                         (second_by_one[table] - second_by_other[table]) / best_ms[second]};
     as_one[table] = choice.costs <= 0;
     if (choice.costs <= 0 || choice.saves <= 0) continue;
@@ -72,13 +71,12 @@ std::vector<Plan> mixed_plans(CostPanel& panel, std::size_t first, const Plan& o
     if (few < 0 || few > count) continue;
     std::vector<bool> from_one = as_one;
     for (std::ptrdiff_t k = 0; k < few; ++k) {
-      from_one[static_cast<std::size_t>(choices[static_cast<std::size_t>(k)].table)] = true;
+      from_one[choices[static_cast<std::size_t>(k)].table] = true;
     }
     Plan plan = with_layouts(other, one, from_one);
-    const std::vector<std::int64_t> bytes =
-        device_bytes(panel.workload(), plan, panel.cluster().buffers);
-    if (*std::max_element(bytes.begin(), bytes.end()) > panel.cluster().memory_bytes) continue;
-    plans.push_back(std::move(plan));
+    const Cluster& cluster = panel.cluster();
+    const Status fits = check_memory(panel.workload(), plan, cluster.memory_bytes, cluster.buffers);
+    if (fits.ok()) plans.push_back(std::move(plan));
   }
   return plans;
 }
