@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
   const auto code =
       neuroshard::bench::read_flags(flags, "Many plans, measured on one GPU.", {argv, argv + argc});
   if (code) return *code;
-  lines.truth.warmup_runs = (lines.truth.timed_runs + 1) / 2;
+  lines.truth.warmup_runs = neuroshard::untimed_runs(lines.truth.timed_runs);
   if (const neuroshard::Status available = neuroshard::cuda::device_available(); !available.ok()) {
     std::printf("skipped: %s\n", available.message().c_str());
     return 77;

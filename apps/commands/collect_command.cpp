@@ -94,7 +94,7 @@ class CollectCommand : public Command {
     truth_options.seed = options_.seed;
     truth_options.max_memory_bytes = options_.max_memory_bytes;
     truth_options.timed_runs = runs_;
-    truth_options.warmup_runs = (runs_ + 1) / 2;
+    truth_options.warmup_runs = untimed_runs(runs_);
     if (backend == io::Backend::kCpu) options_.settings["threads"] = std::to_string(threads_);
     if (flags.given("runs")) options_.settings["runs"] = std::to_string(runs_);
     options_.cancel = &cancel_token();

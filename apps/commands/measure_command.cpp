@@ -60,7 +60,8 @@ class MeasureCommand final : public Command {
                       std::string(kDefaultCostModel));
     flags.integer("threads", "cpu: threads of the lookup", &options_.threads, 1, kMaxThreads)
         .default_text("one per hardware thread");
-    flags.integer("runs", "timed runs; the median counts", &options_.timed_runs, 1, 1000);
+    flags.integer("runs", "timed runs, the median counts; half as many untimed",
+                  &options_.timed_runs, 1, 1000);
     flags.seed("seed", "of the lookups", &options_.seed);
     flags
         .text("output", "FILE",
@@ -87,6 +88,7 @@ class MeasureCommand final : public Command {
     }
     outcome.plan = std::move(document.plan);
     outcome.batch_size = workload.batch_size;
+    options_.warmup_runs = untimed_runs(options_.timed_runs);
     outcome.runs = options_.timed_runs;
     outcome.seed = options_.seed;
     outcome.plan_sha256 = input.plan.sha256;

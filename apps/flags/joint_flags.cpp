@@ -62,13 +62,12 @@ Result<std::unique_ptr<GroundTruth>> JointFlags::ground_truth(std::int64_t memor
                                                               int threads,
                                                               std::uint64_t seed) const {
   NEUROSHARD_ASSIGN_OR_RETURN(const io::Backend backend, backend_of(backend_));
-  const int untimed = (runs_ + 1) / 2;
   return make_ground_truth(backend, {.profile = profile_.value_or(""),
                                      .threads = threads,
                                      .max_memory_bytes = memory_bytes,
                                      .seed = seed,
-                                     .warmup_runs = untimed,
-                                     .timed_runs = runs_});
+                                     .timed_runs = runs_,
+                                     .warmup_runs = untimed_runs(runs_)});
 }
 
 }  // namespace neuroshard::apps

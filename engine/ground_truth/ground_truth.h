@@ -75,6 +75,9 @@ class GroundTruth {
                                               std::int64_t batch_size) = 0;
 };
 
+/// Runs before so many timed ones, for caches, clocks and pages: what every command takes.
+constexpr int untimed_runs(int timed_runs) { return (timed_runs + 1) / 2; }
+
 struct GroundTruthOptions {
   /// sim: a built-in profile or a path of a profile file, optionally with "+interconnect":
   /// "H200-141G", "A100-80G+cluster", "./mine.json+pcie".
@@ -83,8 +86,8 @@ struct GroundTruthOptions {
   std::int64_t max_memory_bytes = std::int64_t{4} << 30;  ///< tables that can be measured
   // The rest: cpu and cuda.
   std::uint64_t seed = 0;  ///< of index streams and initial weights
-  int warmup_runs = 5;     ///< runs before the timed ones
   int timed_runs = 10;     ///< the median of these counts
+  int warmup_runs = untimed_runs(10);
 };
 
 }  // namespace neuroshard

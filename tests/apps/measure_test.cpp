@@ -29,7 +29,7 @@ struct SmallPlan {
   std::string plan = folder.file("plan.json");
 
   SmallPlan() {
-    const Outcome tables = run_command({"tables", "generate", "--count", "4", "--seed", "1",
+    const Outcome tables = run_command({"tables", "generate", "--count", "4", "--seed", "368",
                                         "--dims", "8", "--batch-size", "4096", "--output", pool});
     BOOST_REQUIRE_MESSAGE(tables.exit_code == 0, tables.err);
     const Outcome planned =

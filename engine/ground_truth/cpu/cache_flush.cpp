@@ -32,15 +32,14 @@ std::int64_t last_level_cache_bytes() {
 }
 
 CacheFlush::CacheFlush()
-    : buffer_(
-          static_cast<std::size_t>(std::min(2 * last_level_cache_bytes(), kLargestBuffer) / 8)) {}
+    : words_(std::min(2 * last_level_cache_bytes(), kLargestBuffer) / 8),
+      buffer_(std::make_unique_for_overwrite<std::uint64_t[]>(static_cast<std::size_t>(words_))) {}
 
 void CacheFlush::flush(ThreadPool& pool) {
-  const auto words = static_cast<std::int64_t>(buffer_.size());
-  pool.parallel_for((words + kPiece - 1) / kPiece, [&](std::int64_t piece, int) {
-    const std::int64_t end = std::min((piece + 1) * kPiece, words);
+  pool.parallel_for((words_ + kPiece - 1) / kPiece, [&](std::int64_t piece, int) {
+    const std::int64_t end = std::min((piece + 1) * kPiece, words_);
     for (std::int64_t i = piece * kPiece; i < end; i += kWordsPerLine)
-      ++buffer_[static_cast<std::size_t>(i)];
+      buffer_[static_cast<std::size_t>(i)] = static_cast<std::uint64_t>(i);
   });
 }
 

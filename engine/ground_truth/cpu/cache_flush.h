@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
-#include "engine/core/aligned_vector.h"
 #include "engine/core/thread_pool.h"
 
 namespace neuroshard {
@@ -11,12 +11,14 @@ namespace neuroshard {
 /// twice the last-level cache. Use from one thread at a time.
 class CacheFlush {
  public:
-  /// Sized for this machine.
+  /// Sized for this machine. The buffer takes memory when it is first streamed over: it can be a
+  /// gigabyte, which whoever is refused before a measurement does not wait for.
   CacheFlush();
   void flush(ThreadPool& pool);
 
  private:
-  AlignedVector<std::uint64_t> buffer_;
+  std::int64_t words_;
+  std::unique_ptr<std::uint64_t[]> buffer_;
 };
 
 /// Bytes of the largest cache of this machine (Linux sysfs), 64 MiB when it does not say.
