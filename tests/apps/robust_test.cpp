@@ -67,7 +67,9 @@ BOOST_AUTO_TEST_CASE(notes_name_the_model_that_does_not_know_a_flag) {
   const auto notes = [](const std::string& models, const std::vector<std::string>& more) {
     std::vector<std::string> flags{"--robust", models};
     flags.insert(flags.end(), more.begin(), more.end());
-    const Outcome outcome = plan(flags);
+    std::vector<std::string> arguments = example_plan_arguments(flags);
+    *(std::find(arguments.begin(), arguments.end(), "--evaluations") + 1) = "300";
+    const Outcome outcome = run_command(arguments);
     BOOST_TEST(outcome.exit_code == 0, outcome.err);
     return outcome.err;
   };

@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_time_limit_that_is_too_short_for_anything_leaves_a_plan) 
 
 // Devices that the first choice fills to the last bytes take what is left in small pieces.
 BOOST_AUTO_TEST_CASE(thousands_of_tables_get_more_than_the_first_choice) {
-  const Workload workload = large_tables(test::unless_sanitized(1300, 250), 14);
+  const Workload workload = large_tables(test::unless_sanitized(1300, 150), 14);
   const Setting setting{16, kGiB};
   const double baseline = plan_in(setting, workload, "neuroshard")->cost.cost_ms;
   BOOST_TEST(plan_in(setting, workload)->cost.cost_ms < baseline);
@@ -210,8 +210,8 @@ BOOST_AUTO_TEST_CASE(a_larger_budget_tries_more_choices) {
     options.evaluations = evaluations;
     return make_plan(workload, {8, 8'000'000'000, 1000 * kGiB}, models, options).value();
   };
-  const PlanResult usual = plan(test::unless_sanitized(480'000, 24'000));
-  const PlanResult larger = plan(test::unless_sanitized(1'000'000, 50'000));
+  const PlanResult usual = plan(test::unless_sanitized(100'000, 5'000));
+  const PlanResult larger = plan(test::unless_sanitized(300'000, 15'000));
   BOOST_TEST(larger.evaluations > usual.evaluations);
   BOOST_TEST(larger.cost.cost_ms <= usual.cost.cost_ms);
 }

@@ -67,7 +67,7 @@ void check_killed_and_resumed(Collect collect, std::int64_t at_least, bool equal
   for (int round = 0; round < test::unless_sanitized(4, 2); ++round) {
     collect_until_killed(collect, options, at_least);
   }
-  options.samples = lines_of(text_of(options.output + "/data.txt")) + 20;
+  options.samples = lines_of(text_of(options.output + "/data.txt")) + 2 * at_least;
   BOOST_TEST_REQUIRE(collect(options).ok());
   CollectOptions alone = options_for(whole, options.samples);
   BOOST_TEST_REQUIRE(collect(alone).ok());
