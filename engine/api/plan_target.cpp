@@ -48,6 +48,13 @@ PlanFile any_file() {
           [](const PlanResult&) { return Status(); }};
 }
 
+void warn_of_refused_hot_rows(const PlanTarget& target, const PlanResult& best,
+                              const std::function<void(const std::string&)>& warn) {
+  if (best.hot_rows_refused.empty()) return;
+  warn("options.hot_rows: " + target.format + " does not run the plan found (" +
+       best.hot_rows_refused + "), this one is without");
+}
+
 }  // namespace
 
 Status check_target(const PlanTarget& target) {
@@ -65,10 +72,7 @@ Result<PlanResult> plan_for_target(const PlanTarget& target, const neuroshard_wo
   NEUROSHARD_ASSIGN_OR_RETURN(const PlanFile file, file_of(target, workload, cluster, {}));
   NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best,
                               make_plan_for(file, tables, cluster, models, options));
-  if (!best.hot_rows_refused.empty()) {
-    warn("options.hot_rows: " + target.format + " does not run the plan found (" +
-         best.hot_rows_refused + "), this one is without");
-  }
+  warn_of_refused_hot_rows(target, best, warn);
   const Status refused = file.refusal(best);
   if (refused.ok()) return best;
   if (refused.code() != StatusCode::kInvalidInput || !target.any_algorithm) return refused;
@@ -83,11 +87,15 @@ Result<RobustPlan> robust_plan_for_target(const PlanTarget& target,
                                           const neuroshard_workload& workload,
                                           const Cluster& cluster,
                                           std::span<const CostModels* const> models,
-                                          const PlanOptions& options) {
+                                          const PlanOptions& options,
+                                          const std::function<void(const std::string&)>& warn) {
   const Workload& tables = workload.workload;
   if (target.format.empty()) return make_robust_plan(any_file(), tables, cluster, models, options);
   NEUROSHARD_ASSIGN_OR_RETURN(const PlanFile file, file_of(target, workload, cluster, {}));
-  return make_robust_plan(file, tables, cluster, models, options);
+  NEUROSHARD_ASSIGN_OR_RETURN(RobustPlan robust,
+                              make_robust_plan(file, tables, cluster, models, options));
+  warn_of_refused_hot_rows(target, robust.plan, warn);
+  return robust;
 }
 
 Result<PlanResult> replan_for_target(const PlanTarget& target, const neuroshard_workload& workload,

@@ -32,13 +32,15 @@ Result<PlanResult> plan_for_target(const PlanTarget& target, const neuroshard_wo
                                    const PlanOptions& options,
                                    const std::function<void(const std::string&)>& warn);
 
-/// make_robust_plan(), likewise, but no plan of another algorithm. Errors: also kInvalidInput,
+/// make_robust_plan(), likewise, but no plan of another algorithm. `warn` is told where hot rows
+/// are left out because the format has no place for them. Errors: also kInvalidInput,
 /// where the format has no place for the tables, or for the plan of one of the models alone.
 Result<RobustPlan> robust_plan_for_target(const PlanTarget& target,
                                           const neuroshard_workload& workload,
                                           const Cluster& cluster,
                                           std::span<const CostModels* const> models,
-                                          const PlanOptions& options);
+                                          const PlanOptions& options,
+                                          const std::function<void(const std::string&)>& warn);
 
 /// replan() from the plan of `now`, put as the target's file has it, to one that can be exported so
 /// with what else `now` says of the trainer. `warn` is told where `now` is put so, and where it

@@ -122,8 +122,10 @@ neuroshard_status neuroshard_planner_plan_robust(const neuroshard_planner* plann
                     [&](const CostModels&, const PlanOptions& own,
                         const Cluster& place) -> Result<PlanResult> {
                       NEUROSHARD_ASSIGN_OR_RETURN(
-                          robust,
-                          robust_plan_for_target(search.target, *workload, place, models, own));
+                          robust, robust_plan_for_target(search.target, *workload, place, models,
+                                                         own, [&](const std::string& note) {
+                                                           warn_if_any(*planner, note);
+                                                         }));
                       return robust.plan;
                     }));
     found->document.by_models = costs_of(planners, robust);

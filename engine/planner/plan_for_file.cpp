@@ -14,6 +14,7 @@
 #include "engine/planner/memory_limits.h"
 #include "engine/planner/search_budget.h"
 #include "engine/planner/tried_advice.h"
+#include "search/equal_columns.h"
 
 namespace neuroshard {
 namespace {
@@ -100,6 +101,17 @@ PlanOptions without_hot_rows(PlanOptions options, const PlanResult& hot) {
 }
 
 }  // namespace
+
+std::optional<Plan> offered_as_written(const PlanFile& file, const Workload& workload,
+                                       const TrainerRules& trainer, Plan plan) {
+  if (trainer.equal_columns) {
+    search::EqualColumnsPlan laid = search::with_equal_columns(workload, plan);
+    if (!laid.unequal.empty()) return std::nullopt;
+    plan = std::move(laid.plan);
+  }
+  canonicalize(plan);
+  return file.as_written(std::move(plan));
+}
 
 Result<PlanResult> make_plan_for(const PlanFile& file, const Workload& workload,
                                  const Cluster& cluster, const CostModels& models,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,11 @@ struct PlanFile {
   /// Why it has no place for a plan, put as it would be written; OK when it has.
   std::function<Status(const PlanResult&)> refusal;
 };
+
+/// A plan that a walk offers its PlanSink, put as the file holds it; with equal blocks where the
+/// trainer's tables have them, which walks do not lay themselves. Nothing where they do not divide.
+std::optional<Plan> offered_as_written(const PlanFile& file, const Workload& workload,
+                                       const TrainerRules& trainer, Plan plan);
 
 /// make_plan(), put as the file holds it, with the costs it has so. Of a plan with hot rows that
 /// the file has no place for, another one is searched without, in what is left of the time limit;

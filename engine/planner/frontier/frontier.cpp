@@ -12,7 +12,7 @@
 #include "engine/core/shard_bytes.h"
 #include "engine/core/step_memory.h"
 #include "engine/planner/frontier/plan_archive.h"
-#include "search/equal_columns.h"
+#include "engine/planner/plan_for_file.h"
 
 namespace neuroshard {
 namespace {
@@ -68,14 +68,11 @@ class FrontierSearch final : public PlanSink {
     const ArchivedPlan* const other =
         archive_.within(plan.devices, *std::max_element(bytes.begin(), bytes.end()));
     if (other != nullptr && other->cost_ms <= cost_ms) return;
+    std::optional<Plan> written =
+        offered_as_written(*options_.file, workload_, options_.search.trainer, plan);
+    if (!written) return;
     PlanResult result;
-    result.plan = plan;
-    if (options_.search.trainer.equal_columns) {
-      search::EqualColumnsPlan laid = search::with_equal_columns(workload_, plan);
-      if (!laid.unequal.empty()) return;
-      result.plan = std::move(laid.plan);
-    }
-    result.plan = options_.file->as_written(std::move(result.plan));
+    result.plan = *std::move(written);
     Result<PlanCost> cost = simulate(workload_, result.plan, models_, like_);
     if (!cost.ok()) return;
     result.cost = *std::move(cost);

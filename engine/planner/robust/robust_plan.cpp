@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/core/elapsed.h"
+#include "engine/core/hot_rows.h"
 #include "engine/core/plan_sink.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/planner/planner.h"
@@ -46,6 +47,7 @@ class RobustSearch final : public PlanSink {
       found_.costs.push_back({best.costs[k], best_ms_[k]});
     }
     found_.plan.plan = best.plan;
+    if (!hot_rows(best.plan).empty()) found_.plan.hot_rows_refused.clear();
     found_.plan.cost = best.costs.front();
     found_.plan.algorithm = options_.algorithm;
     found_.plan.seconds = seconds_since(began);
@@ -159,18 +161,19 @@ class RobustSearch final : public PlanSink {
     return all;
   }
 
-  /// Nothing where the file has another place for the plan, or none, or a model has no cost of it.
-  std::optional<Candidate> costed(Plan plan) {
-    canonicalize(plan);
-    if (file_.as_written(plan) != plan) return std::nullopt;
-    Result<std::vector<PlanCost>> costs = panel_.costs_of(plan);
+  /// As the file holds it. Nothing where that has no place for the plan, or a model no cost of it.
+  std::optional<Candidate> costed(const Plan& plan) {
+    std::optional<Plan> written =
+        offered_as_written(file_, panel_.workload(), options_.trainer, plan);
+    if (!written) return std::nullopt;
+    Result<std::vector<PlanCost>> costs = panel_.costs_of(*written);
     if (!costs.ok()) return std::nullopt;
     PlanResult result;
-    result.plan = plan;
+    result.plan = *std::move(written);
     result.cost = costs->front();
     result.algorithm = options_.algorithm;
     if (!file_.refusal(result).ok()) return std::nullopt;
-    return Candidate{std::move(plan), *std::move(costs)};
+    return Candidate{std::move(result.plan), *std::move(costs)};
   }
 
   void add(Candidate one) {
@@ -184,6 +187,9 @@ class RobustSearch final : public PlanSink {
     found_.plan.evaluations += result.evaluations;
     found_.plan.stopped_early |= result.stopped_early;
     if (found_.plan.skipped.empty()) found_.plan.skipped = result.skipped;
+    if (found_.plan.hot_rows_refused.empty()) {
+      found_.plan.hot_rows_refused = result.hot_rows_refused;
+    }
   }
 
   /// With the smallest largest regret, the first of equals.
