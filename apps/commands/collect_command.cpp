@@ -187,6 +187,10 @@ class CollectComputeCommand final : public CollectCommand {
     flags.text("tables", "FILE", "tables to draw sets from", &tables_)
         .default_text("856 generated ones, seed 0");
     flags.integer("max-tables", "a set has 1 to this many tables", &options_.max_tables, 1, 1000);
+    flags
+        .integer("max-distinct", "a set has 1 to this many different tables, each several times",
+                 &options_.max_distinct, 1, 1000)
+        .default_text("as many as its tables");
     declare_pool(flags);
   }
 

@@ -23,6 +23,8 @@ struct CollectOptions {
   /// Where shards are drawn from a pool: compute sets have 1..max_tables, a device of a placement
   /// up to so many in the mean.
   std::int32_t max_tables = 15;
+  /// Of compute sets: each has 1 to so many different shards, several times; 0: any number.
+  std::int32_t max_distinct = 0;
   std::int64_t max_memory_bytes = std::int64_t{4} << 30;  ///< fp32 bytes of a set
   /// Every pool entry gets a twin that is one of 2 to this many parts of its rows; 1: none.
   std::int32_t row_parts = 1;

@@ -20,8 +20,9 @@ Result<CollectReport> collect_compute(GroundTruth& truth, const std::vector<Tabl
   if (const auto seed = truth.lookup_seed()) {
     describe_drawn_row_parts(pool, options.batch_size, *seed);
   }
-  NEUROSHARD_ASSIGN_OR_RETURN(const SetDraw draw, SetDraw::make(pool.entries, options.max_tables,
-                                                                options.max_memory_bytes));
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      const SetDraw draw, SetDraw::make(pool.entries, options.max_tables, options.max_memory_bytes,
+                                        options.max_distinct));
   io::Collection settings = settings_of(io::CollectionKind::kCompute, truth, options);
   add_pool_settings(pool, options, settings);
   NEUROSHARD_ASSIGN_OR_RETURN(

@@ -35,6 +35,9 @@ Status check_options(const CollectOptions& options) {
   if (options.max_tables < 1 || options.max_tables > kMaxTablesPerSet) {
     return wrong("max-tables", options.max_tables, "1 to " + std::to_string(kMaxTablesPerSet));
   }
+  if (options.max_distinct < 0 || options.max_distinct > kMaxTablesPerSet) {
+    return wrong("max-distinct", options.max_distinct, "0 to " + std::to_string(kMaxTablesPerSet));
+  }
   if (options.row_parts < 1 || options.row_parts > kMaxDevices) {
     return wrong("row-parts", options.row_parts, "1 to " + std::to_string(kMaxDevices));
   }
@@ -74,7 +77,10 @@ void add_pool_settings(const ShardPool& pool, const CollectOptions& options,
   settings.flags["max-tables"] = std::to_string(options.max_tables);
   settings.flags["max-memory"] = std::to_string(options.max_memory_bytes);
   settings.flags["optimizer"] = to_string(pool.whole.front().optimizer);
-  // Directories from before there were row shards go on as they were begun.
+  // Directories from before there was one of the following go on as they were begun.
+  if (options.max_distinct > 0) {
+    settings.flags["max-distinct"] = std::to_string(options.max_distinct);
+  }
   if (options.row_parts > 1) {
     settings.flags[io::kRowPartsFlag] = std::to_string(options.row_parts);
   }

@@ -70,10 +70,11 @@ Table row_part(const Table& table, std::int32_t parts) {
 }
 
 Result<SetDraw> SetDraw::make(const std::vector<Table>& pool, std::int32_t max_tables,
-                              std::int64_t max_memory_bytes) {
+                              std::int64_t max_memory_bytes, std::int32_t max_distinct) {
   if (pool.empty()) return invalid_input("no tables to draw sets from, expected at least one");
   SetDraw draw;
   draw.max_tables_ = max_tables;
+  draw.max_distinct_ = max_distinct;
   draw.max_memory_bytes_ = max_memory_bytes;
   for (const Table& table : pool) draw.bytes_.push_back(table_bytes(table, {}));
   const std::int64_t smallest = *std::min_element(draw.bytes_.begin(), draw.bytes_.end());
@@ -88,10 +89,17 @@ Result<SetDraw> SetDraw::make(const std::vector<Table>& pool, std::int32_t max_t
 Result<std::vector<std::int32_t>> SetDraw::draw(std::uint64_t seed, std::int64_t sample) const {
   Rng rng = Rng(seed).fork(static_cast<std::uint64_t>(sample));
   std::vector<std::int32_t> ids(static_cast<std::size_t>(rng.between(1, max_tables_)));
+  std::vector<std::int32_t> distinct;
+  if (max_distinct_ > 0) {
+    const auto most = std::min<std::int64_t>(max_distinct_, std::ssize(ids));
+    distinct.resize(static_cast<std::size_t>(rng.between(1, most)));
+  }
+  const auto any_entry = [&] { return static_cast<std::int32_t>(rng.below(bytes_.size())); };
   for (int attempt = 0; attempt < kMostRedraws; ++attempt) {
     std::int64_t left = max_memory_bytes_;
+    for (std::int32_t& id : distinct) id = any_entry();
     for (std::int32_t& id : ids) {
-      id = static_cast<std::int32_t>(rng.below(bytes_.size()));
+      id = distinct.empty() ? any_entry() : distinct[rng.below(distinct.size())];
       // Once below 0 it stays there: no overflow, however large the tables.
       if (left >= 0) left -= std::min(bytes_[static_cast<std::size_t>(id)], left + 1);
     }

@@ -36,10 +36,11 @@ Table row_part(const Table& table, std::int32_t parts);
 /// Draws sets of pool entries whose weights fit a limit. Const access is thread-safe.
 class SetDraw {
  public:
-  /// Errors: kInvalidInput when the pool is empty or when max_tables of the smallest entry do not
-  /// fit, as some sets could never be drawn.
+  /// max_distinct: a set has 1 to so many different entries, each of which stands for several of
+  /// its tables; 0: every table is drawn alone. Errors: kInvalidInput when the pool is empty or
+  /// when max_tables of the smallest entry do not fit, as some sets could never be drawn.
   static Result<SetDraw> make(const std::vector<Table>& pool, std::int32_t max_tables,
-                              std::int64_t max_memory_bytes);
+                              std::int64_t max_memory_bytes, std::int32_t max_distinct = 0);
 
   /// Set number `sample` of `seed`, a function of these two alone: 1..max_tables ids, uniform with
   /// repetition, the ids redrawn until the set fits. Errors: kInvalidInput when a million redraws
@@ -50,6 +51,7 @@ class SetDraw {
  private:
   std::vector<std::int64_t> bytes_;  ///< per pool entry
   std::int32_t max_tables_ = 1;
+  std::int32_t max_distinct_ = 0;
   std::int64_t max_memory_bytes_ = 0;
 };
 

@@ -243,6 +243,7 @@ BOOST_AUTO_TEST_CASE(bad_options_and_tables_are_refused_before_anything_is_writt
   check_refused(with([](CollectOptions& o) { o.max_dim = 10; }), {"max-dim", "multiple of 4"});
   check_refused(with([](CollectOptions& o) { o.max_dim = 0; }), {"max-dim"});
   check_refused(with([](CollectOptions& o) { o.max_tables = 0; }), {"max-tables"});
+  check_refused(with([](CollectOptions& o) { o.max_distinct = -1; }), {"max-distinct is -1"});
   check_refused(with([](CollectOptions& o) { o.max_memory_bytes = 0; }), {"max-memory"});
   check_refused(with([](CollectOptions& o) { o.max_memory_bytes = 100; }), {"max-memory"});
   check_refused(with([](CollectOptions& o) { o.devices = 0; }), {"devices"});

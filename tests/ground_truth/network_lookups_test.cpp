@@ -9,6 +9,7 @@
 #include "engine/training/dataset.h"
 #include "engine/training/evaluate.h"
 #include "tests/ground_truth/collecting.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard {
 namespace {
@@ -29,11 +30,22 @@ struct Kind {
   const char* name;
   std::int32_t max_features;
   double not_pooled;
+  std::int32_t max_tables = 15;
+  std::int32_t max_distinct = 0;
+  double largest_mape = 0.011;
+  double least_tau = 0.993;
 };
 const std::vector<Kind> kKinds{{"pooled", 1, 0},
                                {"of several features", 16, 0},
                                {"not pooled", 1, 1},
                                {"side by side", 16, 0.4}};
+/// Families of tables that are alike, as production models have: hundreds on one device.
+const std::vector<Kind> kSetKinds{
+    kKinds[0], kKinds[1], kKinds[2], kKinds[3], {"families", 1, 0, 300, 3, 0.02, 0.99}};
+
+/// Of a batch size.
+constexpr std::int64_t kSets = test::unless_sanitized(150, 40);
+constexpr std::int64_t kExchanges = test::unless_sanitized(40, 8);
 
 /// Tables of another seed than those that scripts/pretrain.sh trains with.
 std::vector<Table> unknown_tables(std::int64_t batch_size) {
@@ -46,6 +58,8 @@ CollectOptions options_of(const Kind& kind, const TemporaryFolder& folder, std::
   options.batch_size = batch_size;
   options.max_memory_bytes = std::int64_t{60} << 30;
   options.row_parts = 128;
+  options.max_tables = kind.max_tables;
+  options.max_distinct = kind.max_distinct;
   options.max_features = kind.max_features;
   options.not_pooled = kind.not_pooled;
   return options;
@@ -55,7 +69,7 @@ Metrics error_of_sets(const LearnedFrom& learned, const Kind& kind) {
   std::vector<ComputeDataset> data;
   for (const std::int64_t batch_size : {2048, 16384, 65536, 262144}) {
     const TemporaryFolder folder;
-    const CollectOptions options = options_of(kind, folder, batch_size, 150);
+    const CollectOptions options = options_of(kind, folder, batch_size, kSets);
     const auto truth = sim(learned.profile);
     value_of(collect_compute(*truth, unknown_tables(batch_size), options));
     data.push_back(value_of(read_compute_dataset(options.output)));
@@ -68,7 +82,7 @@ CommMetrics error_of_exchanges(const LearnedFrom& learned, const Kind& kind, std
   std::vector<CommDataset> data;
   for (const std::int64_t batch_size : {16384, 262144}) {
     const TemporaryFolder folder;
-    CollectOptions options = options_of(kind, folder, batch_size, 40);
+    CollectOptions options = options_of(kind, folder, batch_size, kExchanges);
     options.devices = devices;
     options.max_tables = 40;
     const auto truth = sim(std::string(learned.profile) + "+cluster");
@@ -85,14 +99,14 @@ BOOST_AUTO_TEST_SUITE(network_lookups)
 
 BOOST_AUTO_TEST_CASE(lookups_of_every_kind_cost_what_the_simulator_says) {
   for (const LearnedFrom& learned : kLearned) {
-    for (const Kind& kind : kKinds) {
+    for (const Kind& kind : kSetKinds) {
       const Metrics metrics = error_of_sets(learned, kind);
       BOOST_TEST_MESSAGE(learned.model << ", " << kind.name << ": " << 100 * metrics.mape
                                        << " %, tau " << metrics.tau);
       BOOST_TEST_CONTEXT(learned.model << ", " << kind.name) {
-        BOOST_TEST(metrics.count == 600);
-        BOOST_TEST(metrics.mape < 0.011);
-        BOOST_TEST(metrics.tau > 0.993);
+        BOOST_TEST(metrics.count == 4 * kSets);
+        BOOST_TEST(metrics.mape < kind.largest_mape);
+        BOOST_TEST(metrics.tau > kind.least_tau);
       }
     }
   }

@@ -116,6 +116,24 @@ BOOST_AUTO_TEST_CASE(sets_are_uniform_in_size_and_fit_the_limit) {
   BOOST_TEST(static_cast<std::ptrdiff_t>(seen.size()) == fitting);
 }
 
+BOOST_AUTO_TEST_CASE(sets_of_few_different_entries_have_each_of_them_several_times) {
+  const std::vector<Table> pool = augmented_pool(tables_of_rows({1000, 2000, 3000, 4000}), 128);
+  const std::int64_t limit = 60'000'000;
+  const SetDraw draw = value_of(SetDraw::make(pool, 60, limit, 3));
+  std::vector<int> kinds(4);
+  std::size_t largest = 0;
+  for (int sample = 0; sample < 3000; ++sample) {
+    const std::vector<std::int32_t> ids = value_of(draw.draw(1, sample));
+    BOOST_REQUIRE(bytes_of(pool, ids) <= limit);
+    largest = std::max(largest, ids.size());
+    const std::size_t different = std::set(ids.begin(), ids.end()).size();
+    BOOST_REQUIRE((different >= 1 && different <= 3));
+    ++kinds[different];
+  }
+  BOOST_TEST(largest == 60U);
+  for (const std::size_t different : {1U, 2U, 3U}) BOOST_TEST(kinds[different] > 700);
+}
+
 BOOST_AUTO_TEST_CASE(a_set_depends_on_seed_and_number_alone) {
   const std::vector<Table> pool = augmented_pool(tables_of_rows({1000, 2000, 3000}), 64);
   const SetDraw draw = value_of(SetDraw::make(pool, 8, 1 << 30));
