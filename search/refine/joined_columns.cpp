@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/core/shards_by_table.h"
+#include "search/local/column_cuts.h"
 #include "search/plan_cost.h"
 
 namespace neuroshard::search {
@@ -24,10 +25,23 @@ bool is_of_halves(std::int32_t columns, const Table& table) {
          std::has_single_bit(static_cast<std::uint32_t>(table.dim / columns));
 }
 
+/// How many lanes of a warp read a row of so many columns, as far as kernels differ by it: 0, 1, 2.
+int lanes(std::int32_t columns) {
+  return columns <= kColumnsOfEightLanes ? 0 : columns <= kColumnsOfSixteenLanes ? 1 : 2;
+}
+
+/// Whether a cost model that has learned widths which halving leads to knows that block, too, of
+/// shards on one device of which the widest has `widest` columns: any other is known as one
+/// between them, as long as no wider groups of lanes read it, and all tables beside it.
+bool is_known(const Shard& block, std::int32_t widest, const Table& table) {
+  return is_of_halves(block.dim(), table) ||
+         (block.dim() % kLeastColumns == 0 && lanes(block.dim()) == lanes(widest));
+}
+
 /// What devices hold of a table's columns, one block each; those of no multiple of 4 columns last.
-/// Empty where that is what they hold already, the table may not be so, or, `of_halves`, halving it
-/// does not lead to them.
-std::vector<Shard> joined(std::span<const Shard> shards, const TableSpace& own, bool of_halves) {
+/// Empty where that is what they hold already, the table may not be so, or, `only_known`, where one
+/// of them is not is_known().
+std::vector<Shard> joined(std::span<const Shard> shards, const TableSpace& own, bool only_known) {
   const Table& table = *own.table;
   std::vector<Shard> blocks;
   for (const Shard& shard : shards) {
@@ -43,8 +57,14 @@ std::vector<Shard> joined(std::span<const Shard> shards, const TableSpace& own, 
   const bool whole = blocks.size() == 1;
   const bool allowed = whole ? own.sharding.whole : table.pooled;
   if (blocks.size() == shards.size() || !allowed) return {};
-  const auto unknown = [&](const Shard& block) { return !is_of_halves(block.dim(), table); };
-  if (of_halves && std::any_of(blocks.begin(), blocks.end(), unknown)) return {};
+  const auto unknown = [&](const Shard& block) {
+    std::int32_t widest = 0;
+    for (const Shard& shard : shards) {
+      if (shard.device == block.device) widest = std::max(widest, shard.dim());
+    }
+    return !is_known(block, widest, table);
+  };
+  if (only_known && std::any_of(blocks.begin(), blocks.end(), unknown)) return {};
   std::stable_partition(blocks.begin(), blocks.end(),
                         [](const Shard& block) { return block.dim() % kLeastColumns == 0; });
   std::int32_t column = 0;
@@ -62,13 +82,13 @@ struct Joint {
   std::vector<Shard> blocks;
 };
 
-std::vector<Joint> joints_of(const Plan& plan, const SearchSpace& space, bool of_halves) {
+std::vector<Joint> joints_of(const Plan& plan, const SearchSpace& space, bool only_known) {
   std::vector<Joint> joints;
   std::size_t end = 0;
   for (const std::span<const Shard> shards : shards_by_table(plan)) {
     const std::size_t begin = std::exchange(end, end + shards.size());
     if (shards.size() < 2) continue;
-    std::vector<Shard> blocks = joined(shards, space.of(shards.front().table), of_halves);
+    std::vector<Shard> blocks = joined(shards, space.of(shards.front().table), only_known);
     if (!blocks.empty()) joints.push_back({begin, end, std::move(blocks)});
   }
   return joints;

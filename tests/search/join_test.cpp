@@ -11,6 +11,7 @@
 #include "search/refine/refine.h"
 #include "tests/search/fused_evaluator.h"
 #include "tests/search/table_evaluator.h"
+#include "tests/search/width_evaluator.h"
 
 namespace neuroshard::search {
 
@@ -82,6 +83,24 @@ BOOST_AUTO_TEST_CASE(three_quarters_of_a_table_on_one_device_become_one_block) {
   BOOST_TEST((joined == expected));
   BOOST_TEST(evaluations == 2);
   BOOST_TEST(plan_cost(joined, evaluator) < plan_cost(apart, evaluator));
+}
+
+// Networks have learned the widths that halving leads to. Between two of them they know others, but
+// not that kernels read all rows of a device by more lanes where one block is wider.
+BOOST_AUTO_TEST_CASE(networks_are_asked_about_widths_that_as_many_lanes_read) {
+  const auto joined_of = [](std::int32_t second) {
+    Workload workload;
+    workload.tables = {test::make_table(10, 64)};
+    test::WidthEvaluator evaluator(workload, 2);
+    const Problem problem{workload, test::make_cluster(2, 1 << 20)};
+    const std::int32_t end = 16 + second;
+    const Plan apart{2, {{0, 0, 10, 0, 16, 0}, {0, 0, 10, 16, end, 0}, {0, 0, 10, end, 64, 1}}};
+    std::int64_t evaluations = 0;
+    return with_joined_columns(apart, problem, evaluator, evaluations);
+  };
+  BOOST_TEST(joined_of(8).shards.size() == 2U);   // 24 columns
+  BOOST_TEST(joined_of(24).shards.size() == 3U);  // 40, which more lanes read than 16 and 24
+  BOOST_TEST(joined_of(6).shards.size() == 3U);   // 22, no multiple of 4
 }
 
 BOOST_AUTO_TEST_CASE(tables_that_may_not_be_so_or_cost_more_stay_apart) {
