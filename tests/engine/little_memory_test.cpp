@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/core/plan_bytes.h"
+#include "engine/core/reuse_histogram.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/core/table.h"
 #include "engine/cost_model/shipped_models.h"
@@ -29,6 +30,31 @@ BOOST_AUTO_TEST_CASE(large_tables_are_in_few_pieces) {
     BOOST_TEST(found.cost.cost_ms < 4.0, fill);
     for (const std::int64_t bytes : device_bytes(workload, found.plan)) BOOST_TEST(bytes <= each);
   }
+}
+
+// All tables in rows on all devices fit at once, and leave no room for a walk to get anywhere else.
+BOOST_AUTO_TEST_CASE(plans_in_rows_are_not_the_only_ones_where_nothing_else_moves) {
+  const auto table = [](std::int64_t rows, std::int32_t dim, double lookups, double zipf_alpha) {
+    Table one;
+    one.name = "t" + std::to_string(rows);
+    one.rows = rows;
+    one.dim = dim;
+    one.pooling_factor = lookups;
+    one.reuse_histogram = expected_reuse(rows, 65536 * lookups, zipf_alpha).histogram;
+    return one;
+  };
+  Workload workload{{table(3'011'885, 128, 20, 0), table(178'235, 32, 0, 0),
+                     table(251'562, 64, 20, 1.05), table(122, 64, 0, 0)},
+                    65536};
+  workload.tables[0].data_type = DataType::kFp16;
+  const CostModels models = load_cost_models("h200_sim")->models;
+  const auto cost_with = [&](RowSplits rows) {
+    PlanOptions options;
+    options.evaluations = 30'000;
+    options.row_splits = rows;
+    return make_plan(workload, {12, 73'670'698}, models, options)->cost.cost_ms;
+  };
+  BOOST_TEST(cost_with(RowSplits::kAny) < 1.001 * cost_with(RowSplits::kOff));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
