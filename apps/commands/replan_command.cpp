@@ -50,8 +50,8 @@ class ReplanCommand final : public Command {
     flags
         .bytes("move-limit",
                "the most bytes that may come to devices that do not hold them: weights and "
-               "optimizer states",
-               &move_limit_)
+               "optimizer states; 0 = nothing moves",
+               &move_limit_, 0)
         .required();
     declare_cost_model(flags, &cost_model_).default_text(kPlansCostModel);
     declare_replanning(flags, &search_);

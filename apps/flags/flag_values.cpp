@@ -71,9 +71,10 @@ FlagSet::Flag& FlagSet::seed(std::string name, std::string help, std::uint64_t* 
   });
 }
 
-FlagSet::Flag& FlagSet::bytes(std::string name, std::string help, std::int64_t* out) {
+FlagSet::Flag& FlagSet::bytes(std::string name, std::string help, std::int64_t* out,
+                              std::int64_t low) {
   return add(std::move(name), "SIZE", std::move(help), "",
-             [out](const std::string& word) { return parse_size(word, *out); });
+             [out, low](const std::string& word) { return parse_size(word, low, *out); });
 }
 
 FlagSet::Flag& FlagSet::sizes(std::string name, std::string help, std::vector<std::int64_t>* out) {
@@ -81,7 +82,7 @@ FlagSet::Flag& FlagSet::sizes(std::string name, std::string help, std::vector<st
     std::vector<std::int64_t> values;
     for (const std::string& word : split(text, ',')) {
       std::int64_t value = 0;
-      NEUROSHARD_RETURN_IF_ERROR(parse_size(word, value));
+      NEUROSHARD_RETURN_IF_ERROR(parse_size(word, 1, value));
       NEUROSHARD_RETURN_IF_ERROR(check_new(values, value, text, word));
       values.push_back(value);
     }
@@ -111,9 +112,9 @@ Status FlagSet::found_twice(const std::string& text, const std::string& word) {
   return found_expected(text, "no value twice ('" + word + "')");
 }
 
-Status FlagSet::parse_size(const std::string& word, std::int64_t& out) {
+Status FlagSet::parse_size(const std::string& word, std::int64_t low, std::int64_t& out) {
   NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t value, parse_bytes(word));
-  if (value == 0) return found_expected(word, "a size above 0 such as 4GiB or 80GB");
+  if (value < low) return found_expected(word, "a size above 0 such as 4GiB or 80GB");
   out = value;
   return {};
 }

@@ -133,8 +133,8 @@ class FlagSet {
 
   /// A seed: any integer in [0, 2^64).
   Flag& seed(std::string name, std::string help, std::uint64_t* out);
-  /// A size above 0 such as 80GB.
-  Flag& bytes(std::string name, std::string help, std::int64_t* out);
+  /// A size above 0 such as 80GB; where 0 means what it says, from 0 on.
+  Flag& bytes(std::string name, std::string help, std::int64_t* out, std::int64_t low = 1);
   /// Such sizes separated by commas, none twice.
   Flag& sizes(std::string name, std::string help, std::vector<std::int64_t>* out);
   /// One word of `words`; `Text` is std::string or std::optional<std::string>.
@@ -256,7 +256,7 @@ class FlagSet {
 
   static Status parse_integer(std::string_view word, std::int64_t low, std::int64_t high,
                               std::int64_t& out);
-  static Status parse_size(const std::string& word, std::int64_t& out);
+  static Status parse_size(const std::string& word, std::int64_t low, std::int64_t& out);
   static Status found_twice(const std::string& text, const std::string& word);
   /// An error when `value`, which `word` of the list `text` says, is among `values`.
   template <typename Value>

@@ -118,6 +118,18 @@ BOOST_AUTO_TEST_CASE(tables_get_row_shards_that_the_cost_model_and_the_trainer_k
   for (const auto& [table, further] : even) BOOST_TEST(further == 7);
 }
 
+BOOST_AUTO_TEST_CASE(a_limit_of_nothing_moves_nothing) {
+  const TemporaryFolder folder;
+  const std::string now = running_plan_in(folder);
+  for (const std::string limit : {"0", "0B"}) {
+    const Outcome made = replanned(now, {"--move-limit", limit, "--evaluations", "500"});
+    BOOST_TEST(made.exit_code == 0, made.err);
+    BOOST_TEST(
+        made.out.find("moves 0 B of 97.4 GiB, at most 0 B, in 0 shards\n") != std::string::npos,
+        made.out);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_budget_gives_the_same_file_on_any_number_of_threads) {
   const TemporaryFolder folder;
   const std::string now = running_plan_in(folder);
@@ -315,7 +327,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_replanned_is_refused_in_one_line) {
   const TemporaryFolder folder;
   const std::string now = running_plan_in(folder);
   expect_one_line(replanned(now, {}), 2, "--move-limit");
-  expect_one_line(replanned(now, {"--move-limit", "0"}), 2, "--move-limit: found '0'");
+  expect_one_line(replanned(now, {"--move-limit", "-1"}), 2, "'-1' is negative");
   expect_one_line(replanned(now, {"--move-limit", "1GB", "--devices", "4"}), 2,
                   "expected one for 4");
   expect_one_line(replanned(now, {"--move-limit", "1GB", "--format", "torchrec"}), 2,
