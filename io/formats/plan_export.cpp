@@ -153,7 +153,7 @@ std::string lost_places(std::string_view format, const PlanDocument& document) {
   const TrainerPlaces& places = document.places;
   std::vector<std::string> lost;
   if (std::any_of(places.modules.begin(), places.modules.end(),
-                  [](const std::string& module) { return !module.empty(); })) {
+                  [](const auto& module) { return module && !module->empty(); })) {
     lost.emplace_back("modules");
   }
   if (places.device == "cpu") lost.emplace_back("CPU placements");

@@ -39,8 +39,8 @@ struct DrawnLookups {
 /// What a format needs beside the plan. Formats ignore what they have no place for.
 struct PlanExportOptions {
   /// "torchrec": dotted name of the embedding module inside the model that is given to
-  /// DistributedModelParallel; "" = that of each table in the document's places, else in
-  /// `table_modules`, else the model itself.
+  /// DistributedModelParallel; "" = that of each table in the document's places, else, as of tables
+  /// that a trainer's plan lacked, in `table_modules`, else the model itself.
   std::string module{};
   /// What the table file says, as in TableFile::modules.
   std::vector<std::string> table_modules{};

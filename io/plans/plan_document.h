@@ -49,8 +49,8 @@ struct CostByModel {
 /// for that (TorchRec's): what writing such a file again takes where nothing else is asked for.
 struct TrainerPlaces {
   /// Dotted name of the embedding module that holds each table, in the workload's order, "" = the
-  /// model itself; empty = not said.
-  std::vector<std::string> modules{};
+  /// model itself; nothing of tables that are not in the file, empty = not said of any.
+  std::vector<std::optional<std::string>> modules{};
   std::string device{};               ///< "cuda" or "cpu"; "" = not said
   std::int32_t devices_per_host = 0;  ///< 0 = not said
   // Why the file's placements cannot be put in the two words above, and what TorchRec would trip

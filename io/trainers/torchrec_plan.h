@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -96,6 +97,12 @@ Status check_torchrec_table(const TorchRecTable& written, std::int32_t devices);
 /// "batch_size", "devices_per_host", "exchange", "provenance"}, which TorchRec does not read.
 Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDocument& document,
                                          const PlanExportOptions& options);
+
+/// Dotted names of the modules that hold so many tables, "" = the model itself; empty where nobody
+/// says any: the one that the options name or, of each table, what the places say, else the
+/// options' table_modules.
+std::vector<std::string> torchrec_modules(std::size_t tables, const TrainerPlaces& places,
+                                          const PlanExportOptions& options);
 
 /// Makes of tables and a plan with hot rows those of the model that neuroshard_engine.torchrec's
 /// split_hot_rows() leaves: pooled tables with hot rows are looked up as sequences, in a module for

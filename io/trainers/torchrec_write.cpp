@@ -125,15 +125,12 @@ struct Module {
 
 /// In the order of their first tables. Error: a table in the model itself beside tables in modules
 /// of it: TorchRec would not look for those.
-Result<std::vector<Module>> modules_of(const Workload& workload, const TrainerPlaces& places,
-                                       const PlanExportOptions& options) {
-  const std::vector<std::string>& said =
-      places.modules.empty() ? options.table_modules : places.modules;
+Result<std::vector<Module>> modules_of(const Workload& workload,
+                                       const std::vector<std::string>& names) {
   std::vector<Module> modules;
   std::map<std::string_view, std::size_t> places_of;
   for (std::size_t table = 0; table < workload.tables.size(); ++table) {
-    const bool own = options.module.empty() && table < said.size();
-    const std::string_view name = own ? said[table] : options.module;
+    const std::string_view name = names.empty() ? std::string_view() : names[table];
     const auto [place, inserted] = places_of.emplace(name, modules.size());
     if (inserted) modules.push_back({name, {}});
     modules[place->second].tables.push_back(table);
@@ -149,6 +146,18 @@ Result<std::vector<Module>> modules_of(const Workload& workload, const TrainerPl
 
 }  // namespace
 
+std::vector<std::string> torchrec_modules(std::size_t tables, const TrainerPlaces& places,
+                                          const PlanExportOptions& options) {
+  if (!options.module.empty()) return std::vector<std::string>(tables, options.module);
+  if (places.modules.empty() && options.table_modules.empty()) return {};
+  std::vector<std::string> modules = options.table_modules;
+  modules.resize(tables);
+  for (std::size_t table = 0; table < std::min(tables, places.modules.size()); ++table) {
+    if (places.modules[table]) modules[table] = *places.modules[table];
+  }
+  return modules;
+}
+
 Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDocument& document,
                                          const PlanExportOptions& options) {
   NEUROSHARD_RETURN_IF_ERROR(tables_by_name(workload).status());
@@ -158,8 +167,9 @@ Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDoc
   SequenceColumns sequences;
   const Target target{plan, options, host_size(plan.devices, options.devices_per_host), writer,
                       sequences};
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Module> modules,
-                              modules_of(workload, document.places, options));
+  const std::vector<std::string> names =
+      torchrec_modules(workload.tables.size(), document.places, options);
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Module> modules, modules_of(workload, names));
   writer.begin_object();
   writer.key("plan").begin_object();
   for (const Module& module : modules) {

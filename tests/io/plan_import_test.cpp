@@ -4,6 +4,7 @@
 
 #include "io/formats/plan_export.h"
 #include "io/formats/plan_lint.h"
+#include "io/trainers/torchrec_plan.h"
 #include "tests/io/trainer_plans.h"
 
 namespace neuroshard::io {
@@ -144,13 +145,36 @@ BOOST_AUTO_TEST_CASE(tables_say_their_modules_where_the_plan_does_not) {
   PlanDocument read = value_of(bound(two, 0)).document;
   canonicalize(read.plan);
   const std::vector<std::string> expected{"a", "b.c", "a"};
-  BOOST_TEST(read.places.modules == expected, boost::test_tools::per_element());
+  BOOST_TEST(torchrec_modules(3, read.places, {}) == expected, boost::test_tools::per_element());
   BOOST_TEST((read.plan == plain.plan));
   BOOST_TEST(value_of(exported(read, {"x", "y", "z"})) == two);
   const std::string one = value_of(exported(read, {"x", "y", "z"}, "all"));
   BOOST_TEST(one.find("\"all\": {") != std::string::npos);
   BOOST_TEST(one.find("b.c") == std::string::npos);
   check_refused(exported(plain, {"a", "", "a"}).status(), {"table 1 'ad': found no module"});
+}
+
+BOOST_AUTO_TEST_CASE(tables_that_a_trainers_plan_lacks_are_in_the_modules_that_their_file_names) {
+  const Workload all = three_tables();
+  const Workload now{{test::table_of("new", 5, 4), all.tables[0], all.tables[1], all.tables[2]},
+                     1024};
+  PlanDocument document =
+      value_of(bind_plan(value_of(parse_plan(kTorchRec)), now, 2, PlanAge::kOlder)).document;
+  document.plan = with_missing_tables(now, document.plan);
+  canonicalize(document.plan);
+  const std::vector<std::string> modules{"late", "x", "x", "x"};
+  const std::string text =
+      value_of(export_plan("torchrec", now, document, {.table_modules = modules}));
+  for (const std::string part : {R"("late": {
+      "new": {)",
+                                 R"("sparse.ebc": {
+      "user": {)",
+                                 R"("other": {
+      "item": {)"}) {
+    BOOST_TEST(text.find(part) != std::string::npos, part << " is not in " << text);
+  }
+  check_refused(export_plan("torchrec", now, document, {}).status(),
+                {"table 0 'new': found no module, expected one as for the other tables"});
 }
 
 BOOST_AUTO_TEST_CASE(row_types_of_one_host_say_how_large_a_host_is) {

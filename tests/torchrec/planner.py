@@ -311,6 +311,13 @@ def check_restarts():
         placed = serialized(wide.plan(bags(grown), SHARDERS))[""]
         kept = serialized(plan)[""]
         assert {name: placed[name] for name in kept} == kept and "new" in placed
+        # The same in a module of the model.
+        inside, older = torch.nn.Module(), torch.nn.Module()
+        older.ebc, inside.ebc = bags(MANY), bags(grown)
+        before = planner_of().plan(older, SHARDERS)
+        wide = planner_of(previous_plan=before, pooling_factors={**MANY_FACTORS, "f_new": 2.0})
+        placed, kept = (serialized(each)["ebc"] for each in (wide.plan(inside, SHARDERS), before))
+        assert {name: placed[name] for name in kept} == kept and "new" in placed
 
 
 def processed(tables, device="meta"):
