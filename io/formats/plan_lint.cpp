@@ -13,6 +13,7 @@
 #include "io/formats/trainer_lint.h"
 #include "io/plans/plan_binding.h"
 #include "io/plans/plan_tables.h"
+#include "io/plans/table_numbers.h"
 #include "io/text.h"
 #include "io/trainers/torchrec_plan.h"
 
@@ -139,7 +140,8 @@ std::vector<std::string> lint_targets() {
 
 Result<std::vector<PlanFault>> lint_plan(const PlanInput& input, const Workload& workload,
                                          const PlanRules& rules) {
-  NEUROSHARD_ASSIGN_OR_RETURN(PlanPieces pieces, take_apart(input, workload, rules.devices));
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanPieces pieces,
+                              take_apart(input, workload, rules.devices, UnknownTables::kFault));
   Plan& plan = pieces.document.plan;
   NEUROSHARD_ASSIGN_OR_RETURN(const Target target, choose_target(input, rules, pieces.document));
   std::vector<PlanFault> faults;

@@ -74,53 +74,50 @@ void note_modulo(const HugeCtrPlan& plan, PlanPieces& pieces) {
                          ": rows by key modulo read as contiguous blocks of the same sizes");
 }
 
-/// Has the shards of a plan that names its tables count them as the workload does, where it has all
-/// of them: it may have them in another order, or others between them. Where it lacks one, places
-/// in the file are all that there is to go by, and a note says so.
-void number_by_names(const std::string& source, const Workload& workload, PlanPieces& pieces) {
-  std::vector<std::string> names = std::move(pieces.document.setting.table_names);
-  pieces.document.setting.table_names.clear();
-  const auto known = tables_by_name(workload);
-  if (names.empty() || !known.ok()) return;
-  std::vector<std::int32_t> now;
-  for (std::size_t index = 0; index < names.size(); ++index) {
-    const auto place = known->find(names[index]);
-    if (place == known->end()) {
-      pieces.notes.push_back(source + ": has a table " + excerpt(names[index]) +
-                             ", which is not among the tables given: its tables are taken in "
-                             "their order");
-      return;
-    }
-    now.push_back(place->second);
-  }
-  for (Shard& shard : pieces.document.plan.shards) {
-    const auto table = static_cast<std::size_t>(shard.table);
-    if (shard.table >= 0 && table < now.size()) shard.table = now[table];
+void add_told(const std::string& source, const NumberedTables& told, PlanPieces& pieces) {
+  pieces.faults.insert(pieces.faults.end(), told.faults.begin(), told.faults.end());
+  for (const std::string& note : told.notes) pieces.notes.push_back(source + ": " + note);
+}
+
+/// Of one of our own plans, whose shards messages call by their places in the file.
+void take_native(const PlanInput& input, const PlanDocument& native, const Workload& workload,
+                 UnknownTables unknown, PlanPieces& pieces) {
+  pieces.document = native;
+  pieces.faults = input.faults;
+  const NumberedTables told = number_by_names(workload, unknown, pieces.document);
+  add_told(input.source, told, pieces);
+  for (const std::size_t place : told.kept) {
+    pieces.names.shards.push_back("shards[" + std::to_string(place) + "]");
   }
 }
 
 }  // namespace
 
 Result<PlanPieces> take_apart(const PlanInput& input, const Workload& workload,
-                              std::int32_t devices) {
+                              std::int32_t devices, UnknownTables unknown) {
   PlanPieces pieces;
   NEUROSHARD_ASSIGN_OR_RETURN(pieces.document.plan.devices, device_count(input, devices));
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     pieces.names.tables.push_back(describe_table(workload, static_cast<std::int32_t>(index)));
   }
   if (const auto* native = std::get_if<PlanDocument>(&input.content)) {
-    pieces.document = *native;
-    pieces.faults = input.faults;
-    number_by_names(input.source, workload, pieces);
+    take_native(input, *native, workload, unknown, pieces);
     return pieces;
   }
   pieces.document.batch_size = workload.batch_size;
+  pieces.document.setting.table_names = names_for_plan(workload);
   NEUROSHARD_ASSIGN_OR_RETURN(const auto names, tables_by_name(workload));
+  std::vector<std::string> not_found;
   const auto find = [&](const std::string& name) {
     const auto place = names.find(name);
     if (place != names.end()) return place->second;
-    pieces.faults.push_back("table " + excerpt(name) + " is not among the tables given");
+    not_found.push_back(name);
     return std::int32_t{-1};
+  };
+  const auto tell_not_found = [&](std::size_t tables) {
+    NumberedTables told;
+    tell_unknown(not_found, tables - not_found.size(), unknown, told);
+    add_told(input.source, told, pieces);
   };
   const auto table_of = [&](std::int32_t index) -> const Table& {
     return workload.tables[static_cast<std::size_t>(index)];
@@ -138,6 +135,7 @@ Result<PlanPieces> take_apart(const PlanInput& input, const Workload& workload,
       pieces.torchrec.emplace(index, &written);
       add_torchrec_shards(written, table_of(index), index, pieces);
     }
+    tell_not_found(torchrec->tables.size());
     return pieces;
   }
   const auto& hugectr = std::get<HugeCtrPlan>(input.content);
@@ -146,6 +144,7 @@ Result<PlanPieces> take_apart(const PlanInput& input, const Workload& workload,
     if (index < 0) continue;
     add_hugectr_shards(written, table_of(index), index, hugectr.devices, pieces);
   }
+  tell_not_found(hugectr.tables.size());
   note_modulo(hugectr, pieces);
   return pieces;
 }

@@ -7,6 +7,7 @@
 
 #include "engine/core/plan_check.h"
 #include "io/plans/plan_input.h"
+#include "io/plans/table_numbers.h"
 
 // Between parsing a plan file and using it: shared by bind_plan() and lint_plan().
 
@@ -23,8 +24,9 @@ struct PlanPieces {
   std::map<std::int32_t, const TorchRecTable*> torchrec;
 };
 
-/// Errors: an unknown or wrong number of devices, tables that share a name.
+/// `unknown` tables of formats that know tables by their names alone are never taken for renamed
+/// ones. Errors: an unknown or wrong number of devices, tables that share a name.
 Result<PlanPieces> take_apart(const PlanInput& input, const Workload& workload,
-                              std::int32_t devices);
+                              std::int32_t devices, UnknownTables unknown);
 
 }  // namespace neuroshard::io

@@ -37,7 +37,9 @@ void bring_up_to_date(const std::string& source, const Workload& workload, RowDe
 
 Result<BoundPlan> bind_plan(const PlanInput& input, const Workload& workload, std::int32_t devices,
                             PlanAge age, RowDeal deal) {
-  NEUROSHARD_ASSIGN_OR_RETURN(PlanPieces pieces, take_apart(input, workload, devices));
+  const UnknownTables unknown =
+      age == PlanAge::kOlder ? UnknownTables::kDropped : UnknownTables::kRenamed;
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanPieces pieces, take_apart(input, workload, devices, unknown));
   if (!pieces.faults.empty()) return invalid_input(input.source + ": " + pieces.faults.front());
   Plan checked = pieces.document.plan;
   if (age == PlanAge::kOlder) {

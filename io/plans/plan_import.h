@@ -23,14 +23,17 @@ struct BoundPlan {
 };
 
 /// Whether a plan has to be one of just these tables, or may be older than they are: shards of
-/// tables that have other rows by now get those (fit_rows()), and new tables have no shards.
+/// tables that have other rows by now get those (fit_rows()), new tables have no shards, and those
+/// that are gone, by their names, are left out.
 enum class PlanAge { kOfTheseTables, kOlder };
 
 /// The plan of `input` for `workload`. `devices` is the number of devices when the file does not
-/// say it, 0 = not given either. Errors: kInvalidInput naming the source: a table without a place
-/// or a place without a table, a number of devices that is unknown or not the file's, a
-/// TorchRec compute kernel that the engine cannot cost or write again, a data-parallel table on
-/// some of the ranks only, and what validate() refuses. `deal`: as of fit_rows().
+/// say it, 0 = not given either. One of our own whose tables were renamed, which are as many and at
+/// their places but for those, counts them in their order. Errors: kInvalidInput naming the source:
+/// a table without a place or a place without a table, an older plan of other tables alone, a
+/// number of devices that is unknown or not the file's, a TorchRec compute kernel that the engine
+/// cannot cost or write again, a data-parallel table on some of the ranks only, and what validate()
+/// refuses. `deal`: as of fit_rows().
 Result<BoundPlan> bind_plan(const PlanInput& input, const Workload& workload, std::int32_t devices,
                             PlanAge age = PlanAge::kOfTheseTables, RowDeal deal = RowDeal::kEven);
 

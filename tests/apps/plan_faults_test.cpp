@@ -66,6 +66,24 @@ BOOST_AUTO_TEST_CASE(check_tells_faults_on_stdout_and_by_its_exit_code) {
   expect_one_line(simulated(bad), 2, bad + ": table 'dog_1' is not among the tables given");
 }
 
+BOOST_AUTO_TEST_CASE(check_tells_of_tables_of_other_names) {
+  const TemporaryFolder folder;
+  std::string text = slurp(plan_in(folder));
+  text.replace(text.find("\"cat_1\""), 7, "\"dog_1\"");
+  const std::string bad = folder.write("bad.json", text);
+  const Outcome outcome = run_command({"check", "--tables", example_tables(), "--plan", bad});
+  expect_one_line({outcome.exit_code, {}, outcome.err}, 2, "2 faults, expected none");
+  BOOST_TEST(outcome.out.find(bad + ": table 'dog_1' is not among the tables given\n") !=
+                 std::string::npos,
+             outcome.out);
+  // It may only have been renamed: others say so.
+  const Outcome costed = simulated(bad);
+  BOOST_TEST(costed.exit_code == 0);
+  BOOST_TEST(costed.err.find(bad + ": has a table 'dog_1', which is not among the tables given: "
+                                   "its tables are taken in their order\n") != std::string::npos,
+             costed.err);
+}
+
 BOOST_AUTO_TEST_CASE(a_plan_that_no_cost_model_describes_is_named) {
   const TemporaryFolder folder;
   const std::string everywhere = folder.write("everywhere.json", R"({

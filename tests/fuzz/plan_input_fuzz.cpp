@@ -48,8 +48,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::int32_t devices = input->devices() == 0 ? 4 : 0;
   const auto bound = io::bind_plan(*input, workload, devices);
   const auto fitted = io::bind_plan(*input, workload, devices, io::PlanAge::kOlder);
-  fuzz::require(!bound.ok() || (fitted.ok() && fitted->document.plan == bound->document.plan),
-                "a plan of these tables is older, too", "");
+  // Of renamed tables, of which alone one of ours has a note, an older plan knows nothing.
+  const bool renamed = input->format() == "json" && bound.ok() && !bound->notes.empty();
+  fuzz::require(
+      !bound.ok() || renamed || (fitted.ok() && fitted->document.plan == bound->document.plan),
+      "a plan of these tables is older, too", "");
   if (!fitted.ok()) fuzz::require_clear(fitted.status());
   const auto faults = io::lint_plan(*input, workload, {.devices = devices, .memory_limit = 1});
   fuzz::require(faults.ok(), "the rules make sense", faults.status().message());

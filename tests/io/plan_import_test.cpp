@@ -28,47 +28,6 @@ Result<BoundPlan> bound(std::string_view text, std::int32_t devices) {
   return bind_plan(value_of(parse_plan(text)), three_tables(), devices);
 }
 
-/// Tables 0 to 2 on devices 1, 0 and 1, by the names of three_tables() as they are now.
-std::string native_plan(const std::string& names) {
-  return R"({"format": "neuroshard-plan", "version": 1, "devices": 2, "batch_size": 1024,)" +
-         names + R"( "shards": [
-      {"table": 0, "rows": [0, 10], "columns": [0, 8], "device": 1},
-      {"table": 1, "rows": [0, 6], "columns": [0, 4], "device": 0},
-      {"table": 2, "rows": [0, 12], "columns": [0, 16], "device": 1}]})";
-}
-
-BOOST_AUTO_TEST_CASE(a_plan_of_ours_goes_by_the_names_of_its_tables) {
-  const Workload now = three_tables();  // user, ad, item
-  const auto plan_for = [&](const Workload& workload, const std::string& names,
-                            PlanAge age = PlanAge::kOfTheseTables) {
-    return bind_plan(value_of(parse_plan(native_plan(names))), workload, 0, age);
-  };
-  const std::string names = R"("table_names": ["user", "ad", "item"],)";
-  const BoundPlan same = value_of(plan_for(now, names));
-  BOOST_TEST((same.document.plan == value_of(plan_for(now, "")).document.plan));
-  BOOST_TEST(same.notes.empty());
-  // In another order, and with a new table between them.
-  Workload other{{now.tables[2], now.tables[0], now.tables[1]}, 1024};
-  BoundPlan moved = value_of(plan_for(other, names));
-  canonicalize(moved.document.plan);
-  BOOST_TEST(
-      (moved.document.plan ==
-       document_of(2, {{0, 0, 12, 0, 16, 1}, {1, 0, 10, 0, 8, 1}, {2, 0, 6, 0, 4, 0}}).plan));
-  other.tables.insert(other.tables.begin() + 1, test::table_of("new", 5, 4));
-  BoundPlan grown = value_of(plan_for(other, names, PlanAge::kOlder));
-  canonicalize(grown.document.plan);
-  BOOST_TEST(
-      (grown.document.plan ==
-       document_of(2, {{0, 0, 12, 0, 16, 1}, {2, 0, 10, 0, 8, 1}, {3, 0, 6, 0, 4, 0}}).plan));
-  // Renamed tables: their order is all there is.
-  const BoundPlan renamed = value_of(plan_for(now, R"("table_names": ["person", "ad", "item"],)"));
-  BOOST_TEST((renamed.document.plan == same.document.plan));
-  BOOST_REQUIRE(renamed.notes.size() == 1U);
-  BOOST_TEST(renamed.notes[0].find("has a table 'person', which is not among the tables given") !=
-                 std::string::npos,
-             renamed.notes[0]);
-}
-
 BOOST_AUTO_TEST_CASE(a_torchrec_plan_is_read) {
   const PlanInput input = value_of(parse_plan(kTorchRec));
   BOOST_TEST(input.format() == "torchrec");

@@ -56,6 +56,20 @@ BOOST_AUTO_TEST_CASE(the_linter_names_a_shard_by_its_place_in_the_file) {
   BOOST_TEST(faults[1].text.starts_with("shards[3]: "), faults[1].text);
 }
 
+BOOST_AUTO_TEST_CASE(tables_of_other_names_are_faults) {
+  const std::string text = R"({"format": "neuroshard-plan", "version": 1, "devices": 2,
+    "batch_size": 1024, "table_names": ["other", "ad", "item"], "shards": [
+      {"table": 0, "rows": [0, 10], "columns": [0, 8], "device": 1},
+      {"table": 1, "rows": [0, 6], "columns": [0, 4], "device": 0},
+      {"table": 2, "rows": [0, 12], "columns": [0, 17], "device": 0}]})";
+  const std::vector<PlanFault> faults = faults_of(text, {});
+  BOOST_REQUIRE(faults.size() == 3U);
+  BOOST_TEST(faults[0].text == "table 'other' is not among the tables given");
+  BOOST_TEST(faults[1].text.starts_with("shards[2]: rows [0, 12) x columns [0, 17)"),
+             faults[1].text);
+  BOOST_TEST(faults[2].text.find("table 0 'user': shards cover 0 of its 80") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(values_out_of_range_are_faults_and_all_are_told) {
   const std::string text = R"({"format": "neuroshard-plan", "version": 1, "devices": 2,
     "batch_size": 1024, "shards": [
