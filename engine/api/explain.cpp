@@ -8,6 +8,7 @@
 #include "engine/api/callback_sink.h"
 #include "engine/api/handles.h"
 #include "engine/api/inputs.h"
+#include "engine/api/numbered_plan.h"
 #include "engine/api/planner_log.h"
 #include "engine/api/tables.h"
 #include "engine/planner/explain/explain_plan.h"
@@ -78,7 +79,10 @@ neuroshard_status neuroshard_planner_explain(const neuroshard_planner* planner,
                                 read_optional_struct(options, "options"));
     NEUROSHARD_ASSIGN_OR_RETURN(ExplainOptions own,
                                 read_options(wanted, workload->workload.tables.size()));
-    const io::PlanDocument& document = plan->document;
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const io::PlanDocument document,
+        numbered_for(*workload, *plan, "plan", io::UnknownTables::kRenamed,
+                     [&](const std::string& note) { warn_if_any(*planner, note); }));
     NEUROSHARD_RETURN_IF_ERROR(check_same_batch(*workload, *plan));
     NEUROSHARD_RETURN_IF_ERROR(check_same_devices(given, *plan));
     NEUROSHARD_RETURN_IF_ERROR(check_one_exchange(given));

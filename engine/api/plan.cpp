@@ -8,6 +8,7 @@
 #include "engine/api/boundary.h"
 #include "engine/api/handles.h"
 #include "engine/api/inputs.h"
+#include "engine/api/numbered_plan.h"
 #include "engine/api/tables.h"
 #include "engine/core/check_step_memory.h"
 #include "engine/core/held_cells.h"
@@ -247,8 +248,10 @@ neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
   return guarded(error, [&]() -> Status {
     NEUROSHARD_REQUIRE(plan);
     NEUROSHARD_REQUIRE(workload);
-    const Plan& own = plan->document.plan;
     NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload));
+    NEUROSHARD_ASSIGN_OR_RETURN(const io::PlanDocument document,
+                                numbered_for(*workload, *plan, "plan", io::UnknownTables::kFault));
+    const Plan& own = document.plan;
     NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload, own));
     NEUROSHARD_RETURN_IF_ERROR(io::check_plan_sharding(workload->workload, own));
     if (cluster == nullptr) return {};
@@ -274,10 +277,16 @@ neuroshard_status neuroshard_plan_moved_bytes(const neuroshard_plan* from,
     NEUROSHARD_REQUIRE(to);
     NEUROSHARD_REQUIRE(workload);
     NEUROSHARD_REQUIRE(bytes);
-    const Plan& now = from->document.plan;
-    const Plan& next = to->document.plan;
     NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload));
-    NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload, now).with_context("from"));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const io::PlanDocument before,
+        numbered_for(*workload, *from, "from", io::UnknownTables::kDropped));
+    NEUROSHARD_ASSIGN_OR_RETURN(const io::PlanDocument after, numbered_for(*workload, *to, "to"));
+    const Plan& now = before.plan;
+    const Plan& next = after.plan;
+    NEUROSHARD_RETURN_IF_ERROR(
+        validate(workload->workload, with_missing_tables(workload->workload, now))
+            .with_context("from"));
     NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload, next).with_context("to"));
     if (now.devices != next.devices) {
       return invalid_input("to: found a plan for " + std::to_string(next.devices) +

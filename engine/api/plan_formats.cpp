@@ -6,6 +6,7 @@
 #include "engine/api/boundary.h"
 #include "engine/api/handles.h"
 #include "engine/api/inputs.h"
+#include "engine/api/numbered_plan.h"
 #include "engine/core/plan_check.h"
 #include "engine/planner/explain/report_facts.h"
 #include "io/formats/plan_export.h"
@@ -42,7 +43,7 @@ Result<std::string> export_text(const neuroshard_plan& plan, const neuroshard_wo
   NEUROSHARD_RETURN_IF_ERROR(check_same_batch(workload, plan));
   NEUROSHARD_ASSIGN_OR_RETURN(io::PlanExportOptions options, read_options(given, plan));
   options.table_modules = workload.modules;
-  io::PlanDocument document = plan.document;
+  NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, numbered_for(workload, plan, "plan"));
   io::PlanProvenance& provenance = document.provenance;
   if (provenance != io::PlanProvenance{} && provenance.input_sha256.empty()) {
     provenance.input_sha256 = input_sha256(workload);

@@ -9,6 +9,7 @@
 #include "engine/api/boundary.h"
 #include "engine/api/handles.h"
 #include "engine/api/inputs.h"
+#include "engine/api/numbered_plan.h"
 #include "engine/api/plan_target.h"
 #include "engine/api/planner_log.h"
 #include "engine/api/search_options.h"
@@ -92,7 +93,11 @@ neuroshard_status neuroshard_planner_replan(const neuroshard_planner* planner,
     NEUROSHARD_REQUIRE(now);
     NEUROSHARD_ASSIGN_OR_RETURN(const GivenCluster places, read_cluster(cluster));
     NEUROSHARD_RETURN_IF_ERROR(check_one_exchange(places));
-    const Cluster devices = places.like(now->document);
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const io::PlanDocument running,
+        numbered_for(*workload, *now, "now", io::UnknownTables::kDropped,
+                     [&](const std::string& note) { warn_if_any(*planner, note); }));
+    const Cluster devices = places.like(running);
     NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_plan_options given,
                                 read_optional_struct(options, "options"));
     NEUROSHARD_ASSIGN_OR_RETURN(const GivenSearch search, read_search(given));
@@ -105,10 +110,10 @@ neuroshard_status neuroshard_planner_replan(const neuroshard_planner* planner,
                     {given.progress, given.progress_user_data},
                     [&](const CostModels& models, const PlanOptions& own, Cluster& place) {
                       return replan_for_target(
-                          search.target, *workload, place, models, now->document, limit, own,
+                          search.target, *workload, place, models, running, limit, own,
                           [&](const std::string& note) { warn_if_any(*planner, note); });
                     }));
-    found->document.places = now->document.places;
+    found->document.places = running.places;
     found->document.places.devices_per_host = devices.devices_per_host;
     return found;
   });
@@ -124,7 +129,11 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     NEUROSHARD_REQUIRE(plan);
     NEUROSHARD_RETURN_IF_ERROR(check_same_batch(*workload, *plan));
     auto result = std::make_unique<neuroshard_plan>(*plan);
-    const io::PlanDocument& own = plan->document;
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        result->document,
+        numbered_for(*workload, *plan, "plan", io::UnknownTables::kRenamed,
+                     [&](const std::string& note) { warn_if_any(*planner, note); }));
+    const io::PlanDocument& own = result->document;
     const NamedCostModels& models = *planner->models;
     const std::int32_t per_host = own.places.devices_per_host;
     NEUROSHARD_ASSIGN_OR_RETURN(
@@ -137,7 +146,7 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     warn_if_any(*planner, negative_times(models, result->document.cost.per_device));
     result->cost_origin = describe_costs(models, own.plan.devices);
     result->models = planner->models;
-    const io::PlanProvenance& made = own.provenance;
+    const io::PlanProvenance made = own.provenance;
     result->document.provenance = provenance_of(models, per_host, "", made.algorithm, made.seed);
     result->lower_bound_ms = 0;  // of the cost models that it was searched with
     return result;

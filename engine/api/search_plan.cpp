@@ -5,6 +5,7 @@
 
 #include "engine/api/planner_log.h"
 #include "engine/cost_model/plan_error.h"
+#include "io/plans/plan_tables.h"
 
 namespace neuroshard::api {
 
@@ -30,6 +31,7 @@ Result<std::unique_ptr<neuroshard_plan>> search_plan(const neuroshard_planner& p
   plan->document.batch_size = workload.workload.batch_size;
   plan->document.buffers = cluster.buffers;
   plan->document.exchange = cluster.exchange;
+  plan->document.setting.table_names = io::names_for_plan(workload.workload);
   plan->document.setting.memory_bytes = cluster.memory_bytes;
   plan->document.setting.host_memory_bytes = cluster.host_memory_bytes;
   plan->document.cost = std::move(result.cost);

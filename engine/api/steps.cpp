@@ -6,6 +6,7 @@
 #include "engine/api/boundary.h"
 #include "engine/api/handles.h"
 #include "engine/api/inputs.h"
+#include "engine/api/numbered_plan.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/capability_words.h"
 #include "engine/ground_truth/sim/iteration_file.h"
@@ -109,9 +110,11 @@ neuroshard_status neuroshard_plan_iteration(const neuroshard_plan* plan,
     NEUROSHARD_RETURN_IF_ERROR(check_same_batch(*workload, *plan));
     NEUROSHARD_ASSIGN_OR_RETURN(const GivenModel given, read_model(model));
     NEUROSHARD_ASSIGN_OR_RETURN(const ChosenProfile hardware, hardware_of(given.profile, *plan));
+    NEUROSHARD_ASSIGN_OR_RETURN(const io::PlanDocument document,
+                                numbered_for(*workload, *plan, "plan"));
     NEUROSHARD_ASSIGN_OR_RETURN(
         IterationOutcome outcome,
-        simulate_outcome(hardware, workload->workload, plan->document.plan, given.model));
+        simulate_outcome(hardware, workload->workload, document.plan, given.model));
     outcome.tables_sha256 = workload->sha256;
     outcome.model_sha256 = given.source.sha256;
     auto made = std::make_unique<neuroshard_bytes>();

@@ -37,7 +37,8 @@ class HeldCells {
 };
 
 /// Bytes that change from `from` to `to` brings to devices that do not hold them: weights and
-/// optimizer states, each as often as devices get it. REQUIRES plans valid for `workload`.
+/// optimizer states, each as often as devices get it. REQUIRES plans valid for `workload`, but
+/// that `from` may lack tables.
 std::int64_t moved_bytes(const Workload& workload, const Plan& from, const Plan& to);
 
 }  // namespace neuroshard

@@ -122,8 +122,10 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
     """A plan that costs no more than `now` does for `tables`, and brings at most `move_limit` bytes
     (such as "4GB") to devices that do not hold them.
 
-    tables: those of now where it is None; others may have other lookups, and further tables behind
-        those of `now`, which are placed as if nothing of them moved.
+    tables: those of `now` where it is None; others may have other lookups and be in another order: a
+        table is the one of its name. Tables that `now` lacks are placed, as if nothing of them moved;
+        those that it alone has are dropped, and a warning says so. A table has as many rows and
+        columns as in `now`.
     devices, device_memory, cost_model: those of `now` where they are None. The number of devices
         cannot change; less memory sends what is too much elsewhere.
     target: the format that the plan will be exported in: `now` is taken as a file in it has it, and

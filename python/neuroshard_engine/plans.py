@@ -256,7 +256,12 @@ class Plan:
 
     def moved_bytes(self, to: Plan) -> int:
         """Bytes that come to devices which do not hold them when `to` takes this plan's place:
-        weights and optimizer states."""
+        weights and optimizer states, as `to` has its tables.
+
+        Tables are those of one name. Of tables that this plan lacks nothing has to come: they are new;
+        those that `to` lacks count as nothing. Raises InvalidInputError where the plans have no table
+        in common, tables have other rows or columns by now, or there are other devices.
+        """
         instance("to", to, Plan)
         moved = ctypes.c_int64()
         binding.call("plan_moved_bytes", self._handle, to._handle, to.workload._handle,

@@ -1,5 +1,6 @@
 // Plans near one that runs, through the library.
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -135,6 +136,50 @@ BOOST_AUTO_TEST_CASE(tables_that_the_plan_lacks_are_new) {
   for (const Shard& shard : next.shards()) {
     if (shard.table < 5) BOOST_TEST(shard.device == 0);
   }
+}
+
+BOOST_AUTO_TEST_CASE(tables_are_those_of_their_names) {
+  const Workload workload = make_workload(5);
+  Log log;
+  const neuroshard_planner_options logged = log.options();
+  const Planner planner = must(Planner::create(must(CostModels::shipped()), &logged));
+  const PlanOptions options{.evaluations = 500, .threads = 1};
+  const Plan now = must(planner.plan(workload, cluster_of(4), options));
+  std::map<std::string, std::vector<std::int32_t>> devices;
+  for (const Shard& shard : now.shards()) {
+    devices[must(workload.table(static_cast<std::size_t>(shard.table))).name].push_back(
+        shard.device);
+  }
+  // Turned around, without the last, with a new one first.
+  Workload other = must(Workload::create());
+  BOOST_REQUIRE(other.add({.name = "new", .rows = 1000, .dim = 16, .pooling_factor = 1}).ok());
+  for (std::size_t index = 4; index-- > 0;) {
+    BOOST_REQUIRE(other.add(must(workload.table(index))).ok());
+  }
+  const Plan next = must(planner.replan(other, cluster_of(4), now, 0, options));
+  BOOST_TEST(log.take("now: table 'table 4' is not among the tables given: it is dropped\n"));
+  BOOST_TEST(must(next.moved_bytes(other, now)) == 0);
+  std::map<std::string, std::vector<std::int32_t>> kept;
+  for (const Shard& shard : next.shards()) {
+    kept[must(other.table(static_cast<std::size_t>(shard.table))).name].push_back(shard.device);
+  }
+  for (const std::string name : {"table 0", "table 1", "table 2", "table 3"}) {
+    BOOST_TEST(kept[name] == devices[name], name);
+  }
+  BOOST_TEST(kept.count("new") == 1u);
+  // The same plan of the same tables in another order; one of other tables is none.
+  Workload turned = must(Workload::create());
+  for (std::size_t index = 5; index-- > 0;) {
+    BOOST_REQUIRE(turned.add(must(workload.table(index))).ok());
+  }
+  const Plan same = must(planner.simulate(turned, now));
+  BOOST_TEST(same.cost_ms() == now.cost_ms(), boost::test_tools::tolerance(1e-6));
+  BOOST_TEST(must(same.moved_bytes(turned, now)) == 0);
+  BOOST_TEST(now.check(turned, cluster_of(4)).ok());
+  BOOST_TEST(must(now.export_as(turned, "csv")) == must(same.export_as(turned, "csv")));
+  const Result<Plan> refused = planner.simulate(other, now);
+  BOOST_REQUIRE(!refused);
+  BOOST_TEST(refused.error().message == "plan: table 'table 4' is not among the tables given");
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_replanned_is_refused) {

@@ -297,6 +297,25 @@ class PlanTest(unittest.TestCase):
         self.assertLessEqual(plan.moved_bytes(near), 20_000_000)
         self.assertLessEqual(near.cost_ms, same.cost_ms)
 
+    def test_replans_go_by_the_names_of_tables(self):
+        like = [dict(FEW[2], name=name) for name in ("a", "b", "c")]
+        plan = ns.plan(like, batch_size=65536, devices=3, device_memory="1GB", algorithm="size-greedy",
+                       evaluations=100)
+
+        def devices_of(found):
+            return {shard.table: shard.device for shard in found.shards}
+        for tables in like[::-1], [dict(like[0], name="new"), *like[:0:-1]]:
+            near = plan.replan(tables, batch_size=65536, move_limit=0, evaluations=500)
+            self.assertEqual(plan.moved_bytes(near), 0)
+            here, there = devices_of(plan), devices_of(near)
+            self.assertEqual({name: device for name, device in there.items() if name != "new"},
+                             {name: here[name] for name in there if name != "new"})
+        with self.assertRaises(ns.InvalidInputError) as refused:
+            plan.replan([dict(each, name=each["name"] + "_") for each in like], batch_size=65536,
+                        move_limit=0)
+        self.assertIn("table 'a' and 2 more are not among the tables given, and the plan has no others",
+                      str(refused.exception).replace("tables 'a'", "table 'a'"))
+
     def test_workloads_are_read_once(self):
         workload = ns.Workload.of({"batch_size": 4096, "tables": FEW})
         self.assertEqual(len(workload), 3)

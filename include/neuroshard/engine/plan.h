@@ -20,7 +20,7 @@ typedef struct neuroshard_shard {
   int64_t row_end;
   int32_t column_begin;
   int32_t column_end;
-  int32_t table; /* index in the workload */
+  int32_t table; /* index in the workload; of a plan that was parsed, in its file */
   int32_t device;
   /* NEUROSHARD_KERNEL_.., one for all shards of a table: FUSED reads device memory, the others that
      of the host. 0: FUSED; of a shard that the library writes: every device holds it. */
@@ -92,6 +92,14 @@ typedef struct neuroshard_plan_info {
   neuroshard_text dense_model_sha256;
   neuroshard_text dense_hardware;
 } neuroshard_plan_info;
+
+/* Plans that the library has found, imported or read from a file with names know the names of their
+   tables. Calls that take such a plan and a workload find its tables by these, in whichever order
+   both have them. Where as many tables are at their places but for some with other names, those
+   were renamed, and tables count in their order, as those of plans without names do;
+   neuroshard_plan_check() refuses that. Other plans of tables that the workload lacks are
+   INVALID_INPUT, but where a plan is gone on from: neuroshard_planner_replan() and `from` of
+   neuroshard_plan_moved_bytes(). */
 
 /* A plan made by hand of at most 2^24 shards. Single fields are checked here; that they fit each
    other and a workload is checked by neuroshard_plan_check() and by whatever takes both. */
@@ -186,8 +194,10 @@ NEUROSHARD_API neuroshard_status neuroshard_plan_check(const neuroshard_plan* pl
                                                        neuroshard_error* error);
 
 /* Bytes that come to devices which do not hold them when `to` takes the place of `from`: weights
-   and optimizer states, each as often as devices get it. Errors: INVALID_INPUT when one of them
-   does not cover the workload exactly, or they have not as many devices. */
+   and optimizer states, each as often as devices get it. Of tables that `from` lacks nothing has to
+   come, and those that it alone has count as nothing. Errors: INVALID_INPUT when `to` does not
+   cover the workload exactly, or `from` its tables in it, when `from` names none of those, or they
+   have not as many devices. */
 NEUROSHARD_API neuroshard_status neuroshard_plan_moved_bytes(const neuroshard_plan* from,
                                                              const neuroshard_plan* to,
                                                              const neuroshard_workload* workload,

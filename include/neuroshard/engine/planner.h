@@ -122,12 +122,13 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_plan_robust(
    `options->row_splits` and `data_parallel` say of plans; with NEUROSHARD_ROW_SPLITS_OFF or
    whole tables alone, those with row shards or on every device stay as they are. Where `cluster`
    says no devices per host, those of `now` count. The workload may have another batch size than
-   `now`, and tables that it lacks, after those that it has: they are placed as if nothing of them
-   moved. Where devices have less memory than `now` takes, what is too much goes to others, which
-   may cost more. Tables keep the kernels that `now` gives them. Of `options`, algorithm changes
-   nothing. Errors: as neuroshard_planner_plan(); INVALID_INPUT also when `now` does not cover its
-   tables exactly or is for another number of devices; INFEASIBLE when nothing is found that fits
-   and moves no more than the limit. */
+   `now`. Tables are those of one name where `now` knows names (neuroshard/engine/plan.h), else of
+   one number. Those that it lacks are placed as if nothing of them moved; those that it alone has
+   by name are dropped, and a warning tells. Where devices have less memory than `now` takes, what
+   is too much goes to others, which may cost more. Tables keep the kernels that `now` gives them.
+   Of `options`, algorithm changes nothing. Errors: as neuroshard_planner_plan(); INVALID_INPUT also
+   when `now` does not cover its tables exactly, names none of the workload's or is for another
+   number of devices; INFEASIBLE when nothing is found that fits and moves at most that. */
 NEUROSHARD_API neuroshard_status neuroshard_planner_replan(
     const neuroshard_planner* planner, const neuroshard_workload* workload,
     const neuroshard_cluster* cluster, const neuroshard_plan* now, int64_t move_limit_bytes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from typing import Any, Dict, Tuple, Union
+from typing import Any, Dict, List, Set, Tuple, Union
 
 from torchrec.distributed.types import ShardingPlan
 
@@ -22,36 +22,56 @@ PlanSource = Union[Plan, ShardingPlan, Path]
 
 def running_plan(source: PlanSource, document: Dict[str, Any], models: CostModels,
                  cluster: Cluster) -> Plan:
-    """Tables that the plan lacks are moved behind the others in `document`, where replans want new
-    ones; tables that are gone are left out of the plan, and modules are called as they are now.
+    """The plan without tables that are gone; `document` may have further ones, of which it has
+    nothing. Modules are called as they are now.
 
-    A plan file of ours knows tables by their places alone: it is taken as it is. Raises
+    A plan file of ours that does not name its tables has all of them, in their order. Raises
     InvalidInputError for what cannot be read, and a table that has other rows or columns by now.
     """
     name, content = _content(source)
     try:
         found = json.loads(content)
         planned = found["plan"] if "plan" in found else None
-        entries = {} if planned is None else {
+        entries = dict.fromkeys(found.get("table_names", ())) if planned is None else {
             table: entry for tables in planned.values() for table, entry in tables.items()}
+        known = [table for table in document["tables"] if table["name"] in entries]
+        gone = sorted(set(entries) - {table["name"] for table in known})
+        kept = _modules_of(known, entries) if planned is not None else _without(found, set(gone))
     except (AttributeError, TypeError, ValueError) as error:
         raise InvalidInputError(f"previous_plan: {name}: {' '.join(str(error).split())}") from None
-    if planned is None:
+    if planned is None and not entries:
         return Plan.parse(content, name, Workload.of(document), models, cluster)
-    document["tables"].sort(key=lambda table: table["name"] not in entries)  # keeps their order
-    known = [table for table in document["tables"] if table["name"] in entries]
     if not known:
         raise InvalidInputError(f"previous_plan: {name}: found none of the model's tables, expected "
                                 "some")
-    gone = sorted(set(entries) - {table["name"] for table in known})
     if gone:
         logger.warning("previous_plan: found table %r, and %d more, that the model has not", gone[0],
                        len(gone) - 1)
+    workload = Workload.of({**document, "tables": known})
+    return Plan.parse(json.dumps(kept).encode("utf-8"), name, workload, models, cluster)
+
+
+def _modules_of(known: List[Dict[str, Any]], entries: Dict[str, Any]) -> Dict[str, Any]:
+    """TorchRec's plan of those tables, by the modules that hold them now."""
     modules: Dict[str, Dict[str, Any]] = {}
     for table in known:
         modules.setdefault(table.get("module", ""), {})[table["name"]] = entries[table["name"]]
-    workload = Workload.of({**document, "tables": known})
-    return Plan.parse(json.dumps({"plan": modules}).encode("utf-8"), name, workload, models, cluster)
+    return {"plan": modules}
+
+
+def _without(found: Dict[str, Any], gone: Set[str]) -> Dict[str, Any]:
+    """A plan file of ours without those of its tables."""
+    if not gone:
+        return found
+    names = found["table_names"]
+    left = [index for index, name in enumerate(names) if name not in gone]
+    places = {index: place for place, index in enumerate(left)}
+    kept = {**found, "table_names": [names[index] for index in left]}
+    for key in "shards", "offloaded", "hot_rows":
+        if key in found:
+            kept[key] = [{**entry, "table": places[entry["table"]]} for entry in found[key]
+                         if entry.get("table") in places]
+    return kept
 
 
 def _content(source: PlanSource) -> Tuple[str, bytes]:
