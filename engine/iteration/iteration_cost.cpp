@@ -13,12 +13,14 @@ struct Busy {
   Stream stream{};
 };
 
-/// What the device does between the two moments, clipped to them.
+/// What the device does between the two moments, clipped to them. Inputs of later batches are
+/// issued with the next step: that is the last of which anything begins there, as a copy waits for
+/// the lookup of the step before.
 std::vector<Busy> busy_in(const StepGraph& graph, const LastSteps& steps, std::int32_t device,
                           double from_ms, double to_ms) {
   std::vector<Busy> busy;
   const auto devices = static_cast<std::size_t>(graph.devices);
-  for (const StepRuns* runs : {&steps.before, &steps.last}) {
+  for (const StepRuns* runs : {&steps.before, &steps.last, &steps.next}) {
     for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
       const TaskRun& run = (*runs)[task * devices + static_cast<std::size_t>(device)];
       const double start = std::max(from_ms, run.start_ms);

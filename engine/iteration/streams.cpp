@@ -116,6 +116,7 @@ LastSteps run_steps(const StepGraph& graph, int steps) {
     std::swap(runs.before, runs.last);
     machine.step(runs.before, runs.last);
   }
+  machine.step(runs.last, runs.next);
   return runs;
 }
 

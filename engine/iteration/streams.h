@@ -73,12 +73,13 @@ using StepRuns = std::vector<TaskRun>;
 struct LastSteps {
   StepRuns before;
   StepRuns last;
+  StepRuns next;  ///< copies and exchanges of which are beside the last
 };
 
-/// Runs so many steps one after the other on devices whose streams are empty, and keeps the last
-/// two. A task starts when its stream, all tasks that it needs and the processor are ready. Costs
-/// grow with tasks x devices. REQUIRES 2 steps at least and a graph whose tasks need earlier ones
-/// only.
+/// Runs so many steps one after the other on devices whose streams are empty, then the next one,
+/// and keeps the last two and that. A task starts when its stream, all tasks that it needs and the
+/// processor are ready. Costs grow with tasks x devices. REQUIRES 2 steps at least and a graph
+/// whose tasks need earlier ones only.
 LastSteps run_steps(const StepGraph& graph, int steps);
 
 /// When the last compute of a step is over on any device, and on which first.

@@ -1,6 +1,7 @@
 #include "engine/iteration/step_graph.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/test/unit_test.hpp>
 #include <string>
 #include <vector>
@@ -88,6 +89,27 @@ BOOST_AUTO_TEST_CASE(inputs_of_later_batches_are_hidden) {
   EmbeddingStep slow = embedding_of({1, 1});
   slow.input_copy_ms = 50;  // more than all else: the step is as long
   BOOST_TEST(iteration_cost(graph_of(slow, dcnv2())).iteration_ms >= 50);
+}
+
+BOOST_AUTO_TEST_CASE(a_step_has_all_that_it_runs_beside_compute) {
+  for (const StepSchedule schedule : {StepSchedule::kTorchRec, StepSchedule::kHugectr}) {
+    DenseModel model = dcnv2();
+    model.schedule = schedule;
+    EmbeddingStep embedding = embedding_of({1, 0.4});
+    embedding.replica_forward_ms = embedding.replica_backward_ms = embedding.sort_ms = {0.05, 0.05};
+    const StepGraph graph = graph_of(embedding, model, [](double bytes) { return bytes * 1e-8; });
+    const IterationCost cost = iteration_cost(graph);
+    std::array<double, kStepPhases> runs{};
+    for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
+      runs[static_cast<std::size_t>(graph.tasks[task].phase)] +=
+          graph.ms(task, static_cast<std::size_t>(cost.slowest_device));
+    }
+    for (std::size_t phase = 0; phase < kStepPhases; ++phase) {
+      BOOST_TEST_CONTEXT(to_string(static_cast<StepPhase>(phase))) {
+        BOOST_TEST(cost.phases[phase].ms == runs[phase], tools::tolerance(1e-9));
+      }
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(an_exchange_is_hidden_as_far_as_the_bottom_network_goes) {
