@@ -169,6 +169,7 @@ class ExportCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(
         NamedCostModels models,
         cost_models_of(flags, cost_model_, bandwidths_, hosts, input.plan, document));
+    note_other_dense_model(input.plan, models, "simulate --model has those of steps");
     note_unknown_hosts(flags, models);
     note_unknown_bandwidths(flags, models);
     NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models,

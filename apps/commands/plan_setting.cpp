@@ -92,13 +92,14 @@ Result<NamedCostModels> cost_models_of(const FlagSet& flags, const std::string& 
   return models;
 }
 
-void note_other_dense_model(const io::PlanInput& plan, const NamedCostModels& models) {
+void note_other_dense_model(const io::PlanInput& plan, const NamedCostModels& models,
+                            std::string_view of_steps) {
   const io::PlanProvenance made = plan.provenance();
   if (made.dense_model.empty()) return;
   const std::string was =
       plan.source + ": was made for whole steps of " + io::printable(made.dense_model) + ", ";
   if (!models.models.dense) {
-    print_note(was + "here costs are of the tables alone: --model takes the model's file");
+    print_note(was + "here costs are of the tables alone: " + std::string(of_steps));
   } else if (models.models.dense->origin().sha256 != made.dense_model_sha256) {
     print_note(was + "--model says another one");
   }

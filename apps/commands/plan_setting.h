@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "apps/commands/plan_input.h"
 #include "apps/flags/flags.h"
@@ -30,8 +31,9 @@ Result<NamedCostModels> cost_models_of(const FlagSet& flags, const std::string& 
                                        const io::PlanInput& plan, const io::PlanDocument& document);
 
 /// A remark on standard error where a plan's costs were of whole training steps, and those of the
-/// models are not, or of those of another model.
-void note_other_dense_model(const io::PlanInput& plan, const NamedCostModels& models);
+/// models are not, or of those of another model. `of_steps`: how to get such costs.
+void note_other_dense_model(const io::PlanInput& plan, const NamedCostModels& models,
+                            std::string_view of_steps = "--model takes the model's file");
 
 /// ", the plan was made by torchrec": what stands behind the name of cost models that the costs
 /// shown are of; "" where the plan was made by them, or does not say.

@@ -70,6 +70,7 @@ std::string heading(const ReportPage& page) {
   const std::optional<CostError>& error = document.cost_error;
   std::string html = "<h1>Sharding plan: " + report_ms(document.cost.cost_ms) +
                      (error && error->share ? " &plusmn; " + report_percent(*error->share) : "") +
+                     (is_of_steps(document.cost) ? " for the whole step" : " for the tables") +
                      " on the slowest device" + badge(page) + "</h1>\n<p class=\"facts\">" +
                      html_text(text);
   const std::string& origin =

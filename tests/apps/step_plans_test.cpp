@@ -75,6 +75,19 @@ BOOST_AUTO_TEST_CASE(files_say_what_the_step_is_of) {
   BOOST_TEST(figure_of(parsed(alone.out).at("cost_ms")) < figure_of(file.at("cost_ms")));
 }
 
+BOOST_AUTO_TEST_CASE(a_report_of_the_tables_alone_says_so) {
+  const TemporaryFolder folder;
+  const std::string plan = folder.file("plan.json");
+  BOOST_TEST(plan_of_eight({"--model", source_file(kDenseModelFile), "--output", plan}).exit_code ==
+             0);
+  const Outcome page = run_command({"export", "--tables", source_file("examples/dlrm_dcnv2.json"),
+                                    "--plan", plan, "--format", "html"});
+  expect_one_line(page, 0,
+                  "was made for whole steps of dlrm_dcnv2_model.json, here costs are of the tables "
+                  "alone: simulate --model has those of steps");
+  BOOST_TEST(page.out.find(" for the tables on the slowest device") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(every_search_takes_it) {
   const std::string tables = source_file("examples/dlrm_dcnv2.json");
   const Words model{"--model", source_file(kDenseModelFile)};

@@ -62,6 +62,18 @@ BOOST_AUTO_TEST_CASE(every_device_shard_and_baseline_is_shown) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(the_headline_says_what_the_cost_is_of) {
+  PlanDocument document = costed();
+  const auto headline = [&] {
+    const std::string html = value_of(export_plan("html", three_tables(), document, {}));
+    const std::size_t at = html.find("<h1>");
+    return html.substr(at, html.find("</h1>") - at);
+  };
+  BOOST_TEST(headline() == "<h1>Sharding plan: 7.25 ms for the tables on the slowest device");
+  document.cost.per_device[0].dense_ms = 5;
+  BOOST_TEST(headline() == "<h1>Sharding plan: 7.25 ms for the whole step on the slowest device");
+}
+
 BOOST_AUTO_TEST_CASE(baselines_that_time_ended_say_so) {
   PlanExportOptions options;
   options.baselines = {{"random", true, 14.5, true}, {"greedy", false, 0, true}};
