@@ -91,6 +91,7 @@ class SweepCommand final : public Command {
                std::ssize(workload.tables),
                like_.host_memory_bytes,
                {}};
+    if (models.models.dense) report_.dense_model = models.models.dense->origin().model;
     archive_.emplace(workload, like_.buffers);
     if (asked.any) choose_exchanges(workload, models.models, clusters);
     NEUROSHARD_RETURN_IF_ERROR(sweep(loaded, clusters, models));

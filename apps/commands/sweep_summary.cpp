@@ -107,8 +107,9 @@ std::string sweep_summary(const Console& console, const io::SweepReport& report,
   std::string text = cluster_table(console, clusters, shown) + "\n";
   if (std::any_of(clusters.begin(), clusters.end(), has_plan)) {
     text +=
-        "cost: the embedding part of a step on the slowest device; device ms: that times the "
-        "devices\n"
+        "cost: " +
+        std::string(report.dense_model.empty() ? "the embedding part of a step" : "a whole step") +
+        " on the slowest device; device ms: that times the devices\n"
         "worth it: costs less, by more than " +
         percent(io::kWorthwhile, 0) +
         ", than all others of at most as many devices with at most as much memory\n";

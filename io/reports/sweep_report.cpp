@@ -71,6 +71,7 @@ std::string format_sweep(const SweepReport& report) {
   writer.key("cost_model").text(report.cost_model);
   writer.key("hardware").text(report.hardware);
   writer.key("cost_provenance").text(report.cost_provenance);
+  if (!report.dense_model.empty()) writer.key("dense_model").text(report.dense_model);
   writer.key("batch_size").integer(report.batch_size);
   writer.key("tables").integer(report.tables);
   const bool hosts = report.host_memory_bytes > 0;

@@ -25,7 +25,7 @@ struct SweepCluster {
   std::string skipped{};  ///< what the time limit left no room for, in words; empty: nothing
   double seconds = 0;     ///< the search alone
 
-  /// What a step's embedding part costs in milliseconds of devices, which wait for the slowest.
+  /// The cost in milliseconds of devices, which wait for the slowest.
   [[nodiscard]] double device_ms() const { return cost_ms * cluster.devices; }
 };
 
@@ -38,6 +38,7 @@ struct SweepReport {
   std::int64_t tables = 0;
   std::int64_t host_memory_bytes = 0;  ///< of each host, for tables; 0: none
   std::vector<SweepCluster> clusters;
+  std::string dense_model{};  ///< whose whole steps costs are of; "": of the tables alone
 };
 
 /// Less is no gain: six seeds of a second each gave plans of examples/dlrm_dcnv2.json on 16 devices

@@ -105,6 +105,7 @@ BOOST_AUTO_TEST_CASE(every_search_takes_it) {
     BOOST_TEST(outcome.exit_code == 0, command.front() << ": " << outcome.err);
     BOOST_TEST(outcome.out.find("whole steps of dlrm_dcnv2_model.json") != std::string::npos,
                command.front() << ": " << outcome.out);
+    BOOST_TEST(outcome.out.find("embedding part") == std::string::npos, outcome.out);
   }
 }
 

@@ -54,6 +54,13 @@ BOOST_AUTO_TEST_CASE(a_cluster_without_a_plan_is_not_worth_it_and_beats_nothing)
   BOOST_TEST(worth_it({}).empty());
 }
 
+BOOST_AUTO_TEST_CASE(the_report_says_whose_whole_steps_costs_are_of) {
+  SweepReport report = example_sweep();
+  BOOST_TEST(format_sweep(report).find("dense_model") == std::string::npos);
+  report.dense_model = "model.json";
+  BOOST_TEST(format_sweep(report).find("\"dense_model\": \"model.json\"") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(the_report_says_of_each_cluster_what_a_plan_costs_or_why_there_is_none) {
   BOOST_TEST(format_sweep(example_sweep()) == R"({
   "cost_model": "h200",
