@@ -110,6 +110,13 @@ Status begin(const std::string& directory, const io::Collection& settings,
                                    io::format_collection(settings));
 }
 
+/// kInvalidInput naming the line of data.txt that is no sample: it would count as one, and only
+/// what reads the whole collection in the end would find it.
+Status check_samples(const std::string& directory, io::CollectionKind kind) {
+  if (kind == io::CollectionKind::kComm) return io::read_comm_directory(directory).status();
+  return io::read_compute_directory(directory).status();
+}
+
 }  // namespace
 
 Result<io::AppendLog> open_collection(const std::string& directory, const io::Collection& settings,
@@ -126,7 +133,11 @@ Result<io::AppendLog> open_collection(const std::string& directory, const io::Co
   NEUROSHARD_ASSIGN_OR_RETURN(io::AppendLog log,
                               io::AppendLog::open(io::file_in(directory, io::kDataFile)));
   NEUROSHARD_ASSIGN_OR_RETURN(const bool begun, begun_with(directory, settings, pool));
-  if (!begun) NEUROSHARD_RETURN_IF_ERROR(begin(directory, settings, pool));
+  if (!begun) {
+    NEUROSHARD_RETURN_IF_ERROR(begin(directory, settings, pool));
+  } else if (log.lines() > 0) {
+    NEUROSHARD_RETURN_IF_ERROR(check_samples(directory, settings.kind));
+  }
   return log;
 }
 

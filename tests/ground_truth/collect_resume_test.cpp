@@ -128,6 +128,20 @@ BOOST_AUTO_TEST_CASE(a_torn_line_is_cut_off_and_measured_again) {
   BOOST_TEST(text_of(data) == whole);
 }
 
+BOOST_AUTO_TEST_CASE(a_line_that_is_no_sample_is_found_before_any_is_measured) {
+  for (const Collect collect : {Collect(compute_on_sim), Collect(comm_on_sim)}) {
+    const TemporaryFolder folder;
+    const std::string data = folder.file("data/data.txt");
+    BOOST_TEST_REQUIRE(collect(options_for(folder, 20)).ok());
+    std::ofstream(data, std::ios::app) << "garbage\n";
+    const std::string before = text_of(data);
+    const Status status = collect(options_for(folder, 40));
+    BOOST_TEST((status.code() == StatusCode::kInvalidInput));
+    BOOST_TEST(status.message().starts_with(data + ":21: "), status.message());
+    BOOST_TEST(text_of(data) == before);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace neuroshard
