@@ -4,6 +4,7 @@
 
 #include "engine/planner/plan_for_file.h"
 #include "io/formats/plan_export.h"
+#include "io/formats/plan_lint.h"
 #include "io/text.h"
 
 namespace neuroshard::api {
@@ -58,9 +59,14 @@ void warn_of_refused_hot_rows(const PlanTarget& target, const PlanResult& best,
 }  // namespace
 
 Status check_target(const PlanTarget& target) {
-  if (target.format.empty() || io::find_plan_format(target.format) != nullptr) return {};
+  if (target.format.empty()) return {};
+  std::string known;
+  for (const std::string& trainer : io::lint_targets()) {
+    if (target.format == trainer) return {};
+    known += (known.empty() ? "" : ", ") + trainer;
+  }
   return invalid_input("options.target: found " + io::excerpt(target.format) +
-                       ", expected one of " + io::plan_format_names());
+                       ", expected one of " + known);
 }
 
 Result<PlanResult> plan_for_target(const PlanTarget& target, const neuroshard_workload& workload,

@@ -15,12 +15,12 @@ namespace neuroshard::api {
 
 /// The file that a plan is for.
 struct PlanTarget {
-  std::string format;  ///< of io::plan_formats(); empty: none, every plan will do
+  std::string format;  ///< of io::lint_targets(); empty: none, every plan will do
   /// Whether another algorithm's plan will do where the file has no place for the best one.
   bool any_algorithm = false;
 };
 
-/// kInvalidInput unless the format is empty or one that is listed.
+/// kInvalidInput unless the format is empty or a trainer's that has rules.
 Status check_target(const PlanTarget& target);
 
 /// make_plan(), but a plan that can be exported in the target's format, put as that has it.

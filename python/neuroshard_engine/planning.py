@@ -53,8 +53,8 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
     data_parallel: whether small tables may be whole on every device (cost model "torchrec").
     equal_columns: look for column blocks of one width, and row blocks of as many rows or one fewer,
         as HugeCTR has them.
-    target: the format that the plan will be exported in, such as "torchrec": the search keeps to
-        what its trainer runs. A plan with `hot_rows` is not exported: torchrec.hot_rows_plan() runs it.
+    target: the trainer that will run the plan, "torchrec" or "hugectr": the search keeps to its
+        layouts. A plan with `hot_rows` is not exported: torchrec.hot_rows_plan() runs it.
     devices_per_host: 8 where it is None, or all of them where 8 do not divide them.
     host_memory: bytes of each host for tables that are read from there (cost model "torchrec").
     buffers: lookups and outputs of a step that count as device memory: "off", "train_base",
@@ -128,7 +128,7 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
         columns as in `now`.
     devices, device_memory, cost_model: those of `now` where they are None. The number of devices
         cannot change; less memory sends what is too much elsewhere.
-    target: the format that the plan will be exported in: `now` is taken as a file in it has it, and
+    target: the trainer that will run the plan, as in plan(): `now` is taken as its file has it, and
         so is the plan.
     whole_tables: whether only whole tables move, and none is cut anew.
     row_splits, data_parallel: what tables may become, as in plan(). With row_splits "off", those

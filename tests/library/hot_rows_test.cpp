@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(where_nothing_comes_of_them_a_warning_tells) {
              nothing + "neuroshard finds none");
   BOOST_TEST(warned("h100_sim", {.hot_memory_bytes = 100}) ==
              "options.hot_memory_bytes: changes nothing without options.hot_rows");
-  BOOST_TEST(warned("h100_sim", {.target = "json"}).empty());
+  BOOST_TEST(warned("h100_sim", {.target = "torchrec"}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(plans_with_them_are_refused_where_they_have_no_place) {

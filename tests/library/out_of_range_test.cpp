@@ -153,7 +153,9 @@ BOOST_AUTO_TEST_CASE(options_out_of_range) {
   refused([](auto&, auto& o) { o.row_splits = -1; }, "row_splits");
   refused([](auto&, auto& o) { o.row_splits = 4; }, "row_splits");
   refused([](auto&, auto& o) { o.target = text("stone"); },
-          "options.target: found 'stone', expected one of json, torchrec, hugectr");
+          "options.target: found 'stone', expected one of torchrec, hugectr");
+  refused([](auto&, auto& o) { o.target = text("csv"); },  // no trainer reads it
+          "options.target: found 'csv', expected one of torchrec, hugectr");
   refused([](auto&, auto& o) { o.reserved = 1; }, "options.reserved: found 1");
   refused([](auto&, auto& o) { o.reserved_2 = 1; }, "options.reserved_2: found 1");
   for (const std::int64_t bytes : {std::int64_t{-1}, INT64_MIN}) {

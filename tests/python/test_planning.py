@@ -268,6 +268,12 @@ class PlanTest(unittest.TestCase):
             plan.explanation(["nobody"])
         self.assertIn("'nobody'", str(refused.exception))
 
+    def test_targets_are_trainers(self):
+        for word in "csv", "json", "x":
+            with self.assertRaisesRegex(ns.InvalidInputError, f"options.target: found '{word}', "
+                                        "expected one of torchrec, hugectr"):
+                few(target=word)
+
     def test_a_plan_says_what_its_search_left_out(self):
         self.assertEqual(few().skipped, "")
         self.assertIsNone(few().lower_bound_ms)  # networks know none

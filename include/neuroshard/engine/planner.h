@@ -63,11 +63,10 @@ typedef struct neuroshard_plan_options {
      each on a device of its own, as HugeCTR has them, or, with `row_splits`, in row blocks of as
      many rows or one fewer; where they find none, blocks may differ. */
   int32_t equal_columns;
-  /* The format that the plan will be exported in, one of neuroshard_export_format_name(): the
-     search keeps to what its trainer runs, and the plan is as the file has it. Where the file has
-     no place for the plan of "refine" by default, it is that of another algorithm (a warning
-     tells), else the search is refused. The search for that one may take as long again as
-     time_limit_s. Empty: any plan will do. */
+  /* The trainer that will run the plan, "torchrec" or "hugectr": the search keeps to what it runs,
+     and the plan is as its file has it. Where the file has no place for the plan of "refine" by
+     default, it is that of another algorithm (a warning tells), else the search is refused. The
+     search for that one may take as long again as time_limit_s. Empty: any plan will do. */
   neuroshard_text target;
   /* Of neuroshard_planner_replan(). Not 0: only whole tables move, and none is cut anew. Elsewhere
      0: tables themselves say how they may be sharded, neuroshard_table.forbidden_sharding. */

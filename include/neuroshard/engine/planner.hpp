@@ -29,7 +29,7 @@ struct PlanOptions {
   std::int32_t row_splits = NEUROSHARD_ROW_SPLITS_DEFAULT;  ///< one of NEUROSHARD_ROW_SPLITS_..
   bool data_parallel = false;
   bool equal_columns = false;  ///< column blocks of a table of one width, as HugeCTR has them
-  std::string target{};        ///< format that the plan will be exported in; empty: any plan
+  std::string target{};        ///< "torchrec" or "hugectr", which runs the plan; empty: any
   bool whole_tables = false;   ///< replan() alone: only whole tables move
   bool hot_rows = false;       ///< plan() alone: the hottest rows of tables may be on every device
   std::int64_t hot_memory_bytes = 0;  ///< of each device that those may take; 0: what there is
