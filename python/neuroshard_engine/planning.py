@@ -50,7 +50,7 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
     threads: 0 for one per hardware thread.
     row_splits: "off", "even" (a table over all devices, or those of a host) or "any" (also halves,
         quarters, .. on any devices); as wide as the target has a place for where it is None.
-    data_parallel: whether small tables may be whole on every device (cost model "torchrec").
+    data_parallel: whether small tables may be whole on every device.
     equal_columns: look for column blocks of one width, and row blocks of as many rows or one fewer,
         as HugeCTR has them.
     target: the trainer that will run the plan, "torchrec" or "hugectr": the search keeps to its

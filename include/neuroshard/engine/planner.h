@@ -56,8 +56,8 @@ typedef struct neuroshard_plan_options {
   void* progress_user_data;
   /* NULL: none. Must live until the call returns. */
   const neuroshard_cancellation* cancellation;
-  /* Not 0: "refine" may give every device all of a small table ("torchrec": only its formula knows
-     what that costs). Such a shard is on device NEUROSHARD_EVERY_DEVICE. */
+  /* Not 0: "refine" may give every device all of a small table, where the cost models know what
+     that costs. Such a shard is on device NEUROSHARD_EVERY_DEVICE. */
   int32_t data_parallel;
   /* Not 0: algorithms that split columns look for plans whose tables are in blocks of one width,
      each on a device of its own, as HugeCTR has them, or, with `row_splits`, in row blocks of as
