@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def explanation_of(plan: Plan, tables: Sequence[str], most: int) -> Dict[str, Any]:
-    """As docs/FILE_FORMATS.md, "Explanation", has it; of the tables named, or the `most` dearest."""
+    """As docs/FILE_FORMATS.md, "Explanation", has it but for `hot_rows`; of the tables named, or the `most` dearest."""
     names = [table.name for table in plan.workload.tables]
     options = structs.sized(structs.ExplainOptions, most=most)
     indices = (ctypes.c_int32 * len(tables))(*(_index(name, names) for name in tables))
@@ -26,10 +26,12 @@ def explanation_of(plan: Plan, tables: Sequence[str], most: int) -> Dict[str, An
     made = binding.make("explanation", "planner_explain", planner_of(plan.cost_models),
                         plan.workload._handle, plan._handle, ctypes.byref(plan.cluster.struct()),
                         ctypes.byref(options))
-    origin = json.loads(plan.to_json())["provenance"]
+    told = json.loads(plan.to_json())
+    origin = told["provenance"]
     return {
         **{key: origin[key] for key in ("cost_model", "hardware", "cost_provenance")},
         "batch_size": plan.workload.batch_size, "devices": plan.devices, "cost_ms": plan.cost_ms,
+        "cost_error": told["cost_error"],
         "tables": [_table(made, index, names)
                    for index in range(binding.value("explanation_table_count", made))]}
 

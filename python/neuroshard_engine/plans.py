@@ -282,7 +282,7 @@ class Plan:
         return self._explain(tables, most).rstrip("\n")
 
     def explanation(self, tables: Union[str, Sequence[str]] = (), most: int = 20) -> Dict[str, Any]:
-        """The same as data: docs/FILE_FORMATS.md, "Explanation"."""
+        """The same as data: docs/FILE_FORMATS.md, "Explanation", without its `hot_rows`."""
         return _explaining.explanation_of(self, _names(tables),
                                           integer("most", most, 1, MOST_EXPLAINED))
 

@@ -257,6 +257,7 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(data["batch_size"], 32768)
         self.assertEqual(data["cost_ms"], plan.cost_ms)
         self.assertEqual(data["cost_model"], "torchrec")
+        self.assertEqual(data["cost_error"], json.loads(plan.to_json())["cost_error"])
         self.assertEqual([each["name"] for each in plan.explanation(["ad", "user"])["tables"]],
                          ["ad", "user"])
         for table in data["tables"]:
