@@ -85,14 +85,15 @@ def content(what: str, value: Any) -> bytes:
     raise InvalidInputError(f"{what}: found {type(value).__name__}, expected bytes")
 
 
-def path(what: str, value: Any) -> str:
-    """The name of a file; an integer, which Python takes for a file that is open, is none."""
+def path(what: str, value: Any, expected: str = "the path of a file") -> str:
+    """The name of a file; an integer, which Python takes for a file that is open, is none.
+    `expected` is what the message says that it may be."""
     try:
         name = os.fspath(value)
     except Exception:
         name = None
     if not isinstance(name, str) or not name or "\0" in name:
-        raise InvalidInputError(f"{what}: found {shown(value)}, expected the path of a file")
+        raise InvalidInputError(f"{what}: found {shown(value)}, expected {expected}")
     text(what, name)
     return name
 

@@ -213,8 +213,17 @@ def check_refusals():
     for name, value in [("batch_size", "4096"), ("batch_size", 2**63), ("evaluations", 0),
                         ("threads", 2**32), ("move_limit", "4 GB"), ("buffers", "all"),
                         ("save_to", 7), ("pooling_factors", [1.0]), ("constraints", 3),
-                        ("statistics", {})]:
+                        ("statistics", {}), ("timeout_seconds", 0), ("timeout_seconds", "soon"),
+                        ("previous_plan", 5), ("topology", 8), ("storage_reservation", 0.1)]:
         refused(bad, lambda n=name, v=value: planner_of(**{n: v}), f"{name}: found ")
+    refused(bad, lambda: planner_of(constraints={"t0": {}}), "constraints: table 't0': found {}")
+    for factor in float("nan"), float("inf"), 10**400, -1, "many", None:
+        refused(bad, lambda f=factor: planner_of(pooling_factors={**MANY_FACTORS, "f_t0": f}).plan(
+            bags(MANY), SHARDERS), "for feature 'f_t0', expected lookups")
+        refused(bad, lambda f=factor: planner_of(
+            pooling_factors={name: own for name, own in MANY_FACTORS.items() if name != "f_t0"},
+            constraints={"t0": ParameterConstraints(pooling_factors=[f])}).plan(
+                bags(MANY), SHARDERS), "for feature 'f_t0', expected lookups")
     refused(bad, lambda: planner_of(pooling_factors={}).plan(bags(MANY), SHARDERS),
             "found no pooling factor of feature 'f_t0', expected one, as "
             "NeuroShardPlanner(pooling_factors={'f_t0': 20.0}) or statistics=")

@@ -14,6 +14,7 @@ from ..errors import InvalidInputError
 from ._collections import (collections_of, configs_of, listed, module_words, remapped_tables,
                            table_words)
 from ._constraints import KERNELS, SHARDING_TYPES
+from .describe import factor_of
 
 logger = logging.getLogger("neuroshard_engine.torchrec")
 # Fields of ParameterConstraints that ask for how a table is run, not where: plans carry them.
@@ -86,7 +87,8 @@ def pooling_factors_of(found: Mapping[str, Shardable], given: Mapping[str, float
                        constraints: Mapping[str, Any]) -> Dict[str, float]:
     """Lookups per sample by feature: those given, else those of the constraints.
 
-    Raises InvalidInputError for a feature that has neither: a constraint that says 1.0 for all
+    Raises InvalidInputError for what is no number of lookups, which TorchRec's storage reservations
+    would trip over, and for a feature that has neither: a constraint that says 1.0 for all
     features is one that nobody has set.
     """
     factors: Dict[str, float] = {}
@@ -96,9 +98,9 @@ def pooling_factors_of(found: Mapping[str, Shardable], given: Mapping[str, float
             is_set = own and list(own) != [POOLING_FACTOR] and len(own) == len(config.feature_names)
             for index, feature in enumerate(config.feature_names):
                 if feature in given:
-                    factors[feature] = given[feature]
+                    factors[feature] = factor_of(feature, given[feature])
                 elif is_set and own:
-                    factors[feature] = own[index]
+                    factors[feature] = factor_of(feature, own[index])
                 else:
                     raise InvalidInputError(
                         f"{table_words(config.name, name)}: found no pooling factor of feature "

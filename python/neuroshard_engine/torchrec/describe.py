@@ -78,7 +78,7 @@ def tables_document(model: Any, pooling_factors: Mapping[str, float], batch_size
         if word not in OPTIMIZERS.values():
             raise InvalidInputError(f"optimizer: found {word!r}, expected one of "
                                     + listed(OPTIMIZERS.values()))
-    factors = {name: _factor(name, value) for name, value in pooling_factors.items()}
+    factors = {name: factor_of(name, value) for name, value in pooling_factors.items()}
     tables: List[Dict[str, Any]] = []
     module_of: Dict[str, str] = {}
     features: Set[str] = set()
@@ -176,10 +176,10 @@ def _optimizer(where: str, parameters: Mapping[str, Any], table: str) -> Optiona
     return OPTIMIZERS[names[0]] if names else None
 
 
-def _factor(feature: str, value: Any) -> float:
+def factor_of(feature: str, value: Any) -> float:
     try:
         factor = float(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         factor = math.nan
     if not 0 <= factor <= MAX_POOLING_FACTOR:  # NaN is neither
         raise InvalidInputError(f"pooling_factors: found {value!r} for feature {feature!r}, "

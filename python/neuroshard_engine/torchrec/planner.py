@@ -22,7 +22,7 @@ from torchrec.distributed.sharding_plan import get_default_sharders
 from torchrec.distributed.types import ModuleSharder, ShardingPlan
 
 from .._arguments import (MAX_INT64, MAX_THREADS, Path, choice, flag, instance,
-                          integer, path as checked_path)
+                          integer, number, path as checked_path, shown)
 from .._files import write_whole
 from ..cost_models import TORCHREC_MODELS, CostModels
 from ..errors import EngineError, InvalidInputError, error_of
@@ -104,11 +104,19 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
         choice("buffers", buffers, BUFFERS)
         if save_to is not None:
             checked_path("save_to", save_to)
-        for what, given in ("pooling_factors", pooling_factors), ("constraints", constraints):
+        if timeout_seconds is not None:
+            number("timeout_seconds", timeout_seconds, 5e-324, 1e9, "seconds above 0, 1e9 at most")
+        for what, given, kind in (("pooling_factors", pooling_factors, Mapping),
+                                  ("constraints", constraints, Mapping),
+                                  ("statistics", statistics, LookupStatistics),
+                                  ("topology", topology, Topology),
+                                  ("storage_reservation", storage_reservation, StorageReservation)):
             if given is not None:
-                instance(what, given, Mapping)
-        if statistics is not None:
-            instance("statistics", statistics, LookupStatistics)
+                instance(what, given, kind)
+        for table, own in (constraints or {}).items():
+            instance(f"constraints: table {shown(table)}", own, ParameterConstraints)
+        if previous_plan is not None and not isinstance(previous_plan, (Plan, ShardingPlan)):
+            checked_path("previous_plan", previous_plan, "a ShardingPlan, a Plan or their path")
         check_robust(robust, cost_model, previous_plan)
         super().__init__(topology=topology, batch_size=batch_size, constraints=constraints,
                          storage_reservation=storage_reservation, stats=[] if stats is None else stats,
