@@ -1,5 +1,7 @@
 #include "engine/core/interconnect.h"
 
+#include <algorithm>
+
 namespace neuroshard {
 
 std::int32_t hosts_of(const InterconnectProfile& link, std::int32_t devices) {
@@ -33,6 +35,17 @@ double all_reduce_ms(const InterconnectProfile& link, std::int32_t devices, doub
   if (hosts > 1) {
     const double part = bytes / near / hosts;  // what a ring of the hosts passes on at a time
     ms += 2 * (hosts - 1) * part / inter_host_gbps(link, part) * 1e-6;
+  }
+  return ms + latency_ms(link, devices);
+}
+
+double all_to_all_ms(const InterconnectProfile& link, std::int32_t devices, double bytes) {
+  if (devices < 2) return 0;
+  const std::int32_t host = devices_of_host(link, devices);
+  double ms = (host - 1) * bytes / link.intra_host_gbps.value * 1e-6;
+  if (hosts_of(link, devices) > 1 && bytes > 0) {
+    const std::int32_t fewest = (devices - 1) % host + 1;  // devices of the last host
+    ms = std::max(ms, (devices - fewest) * bytes / inter_host_gbps(link, bytes) * 1e-6);
   }
   return ms + latency_ms(link, devices);
 }

@@ -26,6 +26,10 @@ double latency_ms(const InterconnectProfile& link, std::int32_t devices);
 /// them. 0 for one device or no bytes.
 double all_reduce_ms(const InterconnectProfile& link, std::int32_t devices, double bytes);
 
+/// Milliseconds of an exchange in which every device gets so many bytes from each other one, all
+/// starting together; as long as one takes in which one device gets these, and others less.
+double all_to_all_ms(const InterconnectProfile& link, std::int32_t devices, double bytes);
+
 /// How long a device's ports are busy with its part of an exchange, milliseconds a byte, by the
 /// rate of large messages.
 struct PortTimes {

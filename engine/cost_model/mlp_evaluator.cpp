@@ -18,7 +18,7 @@ search::DeviceWork work_of(const search::PlanBatch& batch, std::size_t device) {
 
 BesideCosts beside_of(const std::optional<DenseTime>& dense) {
   if (!dense) return {};
-  return {!dense->replicas.empty(), dense->links && dense->links->input_ms_per_lookup > 0};
+  return {!dense->replicas.empty(), dense->links && dense->links->input_bytes_per_lookup > 0};
 }
 
 Status check(const CostModels& models, const Workload& workload, std::int32_t devices) {

@@ -14,6 +14,11 @@ double DenseTime::replica_reduce_ms(double fp32_bytes) const {
   return reduce(links->gradient_bytes + bytes) - reduce(links->gradient_bytes);
 }
 
+double DenseTime::input_ms(double lookups) const {
+  if (!links) return 0;
+  return all_to_all_ms(links->links, links->devices, links->input_bytes_per_lookup * lookups);
+}
+
 StepTime step_time(const DenseTime& dense, const StepLoad& load) {
   const bool together = dense.links && dense.links->together;
   const double replicas_ms = dense.replica_reduce_ms(load.reduced_bytes);

@@ -26,10 +26,11 @@ struct ReplicaLookup {
 struct StepLinks {
   InterconnectProfile links{};
   std::int32_t devices = 1;
-  double gradient_bytes = 0;       ///< of dense layers, which those of replicas are added up with
-  bool together = false;           ///< whether they are; if not, those of replicas go by themselves
-  double input_latency_ms = 0;     ///< of the rows to look up, to the devices that have them, ..
-  double input_ms_per_lookup = 0;  ///< .. and for each that a sample has on the busiest device
+  double gradient_bytes = 0;  ///< of dense layers, which those of replicas are added up with
+  bool together = false;      ///< whether they are; if not, those of replicas go by themselves
+  /// Of the rows to look up, from each device to one that has them, for each lookup that a sample
+  /// has there.
+  double input_bytes_per_lookup = 0;
 };
 
 /// What a training step takes beside lookups and exchanges, on every device alike, milliseconds,
@@ -61,10 +62,7 @@ struct DenseTime {
   /// longer until all gradients are added up.
   [[nodiscard]] double replica_reduce_ms(double fp32_bytes) const;
   /// Of the next batch's rows, so many of which a sample looks up on the busiest device.
-  [[nodiscard]] double input_ms(double lookups) const {
-    if (!links) return 0;
-    return links->input_latency_ms + links->input_ms_per_lookup * lookups;
-  }
+  [[nodiscard]] double input_ms(double lookups) const;
 };
 
 /// What a device does with its tables in a step, milliseconds.

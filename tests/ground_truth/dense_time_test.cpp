@@ -4,11 +4,13 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/core/rng.h"
 #include "engine/ground_truth/sim/iteration_model.h"
 #include "engine/ground_truth/sim/simulated_dense_part.h"
+#include "engine/ground_truth/sim/step_parts.h"
 #include "tests/iteration/dense_models.h"
 
 namespace neuroshard {
@@ -120,6 +122,29 @@ BOOST_AUTO_TEST_CASE(steps_of_any_plans_are_within_7_percent) {
         const Plan plan = random_whole_tables(workload, devices, rng, k % 3);
         BOOST_TEST(error_of_dense_time(links, workload, plan, model) < 0.001);
       }
+    }
+  }
+}
+
+// Messages between A100 hosts are the slower the smaller they are: the busiest device's are the
+// largest.
+BOOST_AUTO_TEST_CASE(the_next_batchs_rows_take_as_long_as_to_the_device_with_the_most) {
+  Rng rng(9);
+  const Workload workload = tables_of(32, 128);
+  const std::vector<std::pair<std::string, std::int32_t>> settings{{"H100-80G+nvswitch", 8},
+                                                                   {"H100-80G+cluster", 20},
+                                                                   {"A100-80G+cluster", 16},
+                                                                   {"A100-80G+cluster", 32}};
+  for (const auto& [name, devices] : settings) {
+    const ChosenProfile hardware = choose_profile(name).value();
+    const StepHardware step = step_hardware(hardware, workload, devices, dcnv2()).value();
+    const DenseTime time = simulate_dense_time(hardware, workload, devices, dcnv2()).value();
+    for (const double most : {0.0, 0.5, 10.0, 300.0}) {
+      std::vector<double> rows(static_cast<std::size_t>(devices));
+      for (double& own : rows) own = most * rng.uniform();
+      rows.back() = most;
+      const double ms = input_exchange_ms(step.hardware, rows, workload.batch_size);
+      BOOST_TEST(time.input_ms(most) == ms, boost::test_tools::tolerance(1e-3));
     }
   }
 }

@@ -97,20 +97,9 @@ double gradient_bytes(const DenseStep& dense) {
   return bytes;
 }
 
-StepLinks step_links(const StepHardware& step, const Workload& workload, std::int32_t devices,
-                     bool together) {
-  StepLinks links{step.hardware.interconnect, devices, gradient_bytes(step.dense), together};
-  double lookups = 0;
-  for (const Table& table : workload.tables) lookups += table.pooling_factor;
-  const auto input = [&](double rows) {
-    return input_exchange_ms(step.hardware,
-                             std::vector<double>(static_cast<std::size_t>(devices), rows),
-                             workload.batch_size);
-  };
-  const double even = std::max(1.0, lookups / devices);
-  links.input_latency_ms = input(0);
-  links.input_ms_per_lookup = (input(even) - links.input_latency_ms) / even;
-  return links;
+StepLinks step_links(const StepHardware& step, std::int32_t devices, bool together) {
+  return {step.hardware.interconnect, devices, gradient_bytes(step.dense), together,
+          step.samples * kIndexBytes};
 }
 
 /// Of next to nothing: launches and latencies.
@@ -173,7 +162,7 @@ Result<DenseTime> simulate_dense_time(const ChosenProfile& chosen, const Workloa
   time.launch_backward_ms = least.backward_ms;
   time.launches_saved_ms = launches_ms(chosen.profile) - launches_ms(profile);
   time.values = values_of(model.precision);
-  if (devices > 1) time.links = step_links(step, workload, devices, hugectr);
+  if (devices > 1) time.links = step_links(step, devices, hugectr);
   if (hugectr) time.replicas = replica_lookups(step, workload);
   return time;
 }
