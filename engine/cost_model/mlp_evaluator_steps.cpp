@@ -38,9 +38,13 @@ search::Exchanged MlpEvaluator::exchanged(const ShardShape& shape) const {
   const double launches =
       dense_->launch_forward_ms + dense_->launch_backward_ms + dense_->launches_saved_ms;
   const double ms = std::clamp(compute_.cost_if_known(shape) - launches, 0.0, kMostMs);
+  const LookupShares& shares = dense_->shares[table];
+  const double rows =
+      static_cast<double>(shape.rows) / static_cast<double>(workload_.tables[table].rows);
+  const double sort_ms = std::min(ms, shares.sort_ms * rows);
   all.work.all_ns = ns(ms);
-  all.work.forward_ns = ns(ms * dense_->shares[table].forward);
-  all.work.sort_ns = ns(ms * dense_->shares[table].sort);
+  all.work.forward_ns = ns((ms - sort_ms) * shares.forward);
+  if (dense_->sorts_beside) all.work.sort_ns = ns(sort_ms);
   return all;
 }
 

@@ -9,11 +9,10 @@
 
 namespace neuroshard {
 
-/// When a table's lookups are done, shares of all that they take. What is left is done from the
-/// gradients' arrival on.
+/// When a table's lookups are done. What is left is done from the gradients' arrival on.
 struct LookupShares {
-  double forward = 0;  ///< before outputs travel
-  double sort = 0;     ///< of rows, while they do; 0 where the backward pass has it
+  double forward = 0;  ///< before outputs travel, of all but the sort
+  double sort_ms = 0;  ///< of all its rows, milliseconds: as much for a few columns as for all
 };
 
 /// Milliseconds of a table's lookups on a device that has all of it, for its own samples.
@@ -47,6 +46,7 @@ struct DenseTime {
   double reduce_after_dense_ms = 0;
   double least_ms = 0;                 ///< of the whole step: the processor's, or copies'
   std::vector<LookupShares> shares{};  ///< of each table's; empty: all is of the backward pass
+  bool sorts_beside = false;           ///< rows are sorted while outputs travel; else later
   /// Launches and the like of lookups' passes, which are no part of those.
   double launch_forward_ms = 0;
   double launch_backward_ms = 0;

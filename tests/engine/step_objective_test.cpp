@@ -111,6 +111,28 @@ BOOST_AUTO_TEST_CASE(networks_cost_any_plan_as_the_event_simulator_does) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(rows_are_sorted_as_long_for_a_few_columns_as_for_all) {
+  constexpr std::int32_t kDevices = 16;
+  constexpr std::int32_t kColumns = 16;
+  const Workload workload = mlperf_tables();
+  Plan plan{kDevices, {}};
+  for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
+    const std::int32_t dim = workload.tables[static_cast<std::size_t>(table)].dim;
+    for (std::int32_t column = 0; column < dim; column += kColumns) {
+      const auto device = static_cast<std::int32_t>(std::ssize(plan.shards)) % kDevices;
+      plan.shards.push_back(whole_table(workload, table, device));
+      plan.shards.back().column_begin = column;
+      plan.shards.back().column_end = column + kColumns;
+    }
+  }
+  for (const StepSchedule schedule : {StepSchedule::kTorchRec, StepSchedule::kHugectr}) {
+    const double found =
+        simulate(workload, plan, models_of(kDevices, schedule), cluster_of(kDevices))->cost_ms;
+    const double error = found / step_of(workload, plan, schedule) - 1;
+    BOOST_TEST(std::abs(error) < 0.02, to_string(schedule) << ": " << error);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(plans_of_steps_are_no_longer_than_those_of_hugectrs_planner) {
   const Workload workload = mlperf_tables();
   for (const std::int32_t devices : {8, 64}) {

@@ -109,17 +109,16 @@ ComputeTime least_lookup(const HardwareProfile& profile, const Workload& workloa
 }
 
 /// Of each table whole, beside the least lookup.
-std::vector<LookupShares> shares_of(const HardwareProfile& profile, const Workload& workload,
-                                    bool sorts_apart) {
+std::vector<LookupShares> shares_of(const HardwareProfile& profile, const Workload& workload) {
   const ComputeTime least = least_lookup(profile, workload);
   std::vector<LookupShares> shares;
   for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
     const ShardLoad load = shard_load(workload, whole_table(workload, table, 0));
     const ComputeTime time = simulate_compute(profile, {&load, 1}, workload.batch_size);
-    const double all = time.total_ms - least.total_ms;
-    const double sort = sorts_apart ? simulate_sort_ms(profile, {&load, 1}) : 0;
-    shares.push_back({});
-    if (all > 0) shares.back() = {(time.forward_ms - least.forward_ms) / all, sort / all};
+    const double sort = simulate_sort_ms(profile, {&load, 1});
+    const double others = time.total_ms - least.total_ms - sort;
+    shares.push_back({0, sort});
+    if (others > 0) shares.back().forward = (time.forward_ms - least.forward_ms) / others;
   }
   return shares;
 }
@@ -156,7 +155,8 @@ Result<DenseTime> simulate_dense_time(const ChosenProfile& chosen, const Workloa
   const HardwareProfile& profile = step.hardware.profile;
   DenseTime time = dense_parts(probe);
   time.least_ms = std::max(probe.issue_ms(), input_copy_ms(profile, workload, model, step.samples));
-  time.shares = shares_of(profile, workload, hugectr);
+  time.shares = shares_of(profile, workload);
+  time.sorts_beside = hugectr;
   const ComputeTime least = least_lookup(profile, workload);
   time.launch_forward_ms = least.forward_ms;
   time.launch_backward_ms = least.backward_ms;
