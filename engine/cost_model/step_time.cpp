@@ -31,11 +31,11 @@ StepTime step_time(const DenseTime& dense, const StepLoad& load) {
       std::max(arrived + dense.reduce_after_exchange_ms, computed + dense.reduce_after_dense_ms) +
       with_dense;
   const double updated = std::max(backward + load.lookup_backward_ms, reduced);
-  const double ready =
-      std::max(updated + dense.optimizer_ms + load.lookup_forward_ms, reduced + load.input_ms) +
-      dense.rest_ms;
+  const double looked_up = updated + dense.optimizer_ms + load.lookup_forward_ms + dense.rest_ms;
+  // Outputs travel behind the next batch's rows, which what is computed meanwhile waits not for.
+  const double ready = std::max(looked_up, reduced + load.input_ms + dense.rest_ms);
   const double beside = dense.beside_forward_ms + load.replicas.forward_ms + load.sort_ms;
-  return {ready, std::max(dense.least_ms, ready + std::max(load.exchange_forward_ms, beside))};
+  return {ready, std::max({dense.least_ms, ready + load.exchange_forward_ms, looked_up + beside})};
 }
 
 }  // namespace neuroshard

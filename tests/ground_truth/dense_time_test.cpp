@@ -126,6 +126,14 @@ BOOST_AUTO_TEST_CASE(steps_of_any_plans_are_within_7_percent) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(what_runs_beside_the_exchange_waits_not_for_the_next_batchs_rows) {
+  Workload workload = tables_of(32, 16);
+  for (Table& table : workload.tables) table.pooling_factor = 40;
+  for (const DenseModel& model : {dcnv2(), in_hugectrs_order(dcnv2())}) {
+    BOOST_TEST(error_of_dense_time("cluster", workload, dealt_out(workload, 16), model) < 0.001);
+  }
+}
+
 // Messages between A100 hosts are the slower the smaller they are: the busiest device's are the
 // largest.
 BOOST_AUTO_TEST_CASE(the_next_batchs_rows_take_as_long_as_to_the_device_with_the_most) {
