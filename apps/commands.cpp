@@ -56,7 +56,7 @@ constexpr std::array kCommands{
     CommandEntry{"compare", "every algorithm on every task",
                  "  neuroshard tables generate --count 100 --seed 1 --output pool.json\n"
                  "  neuroshard compare --tables pool.json --tasks examples/tasks.txt --devices 4 "
-                 "--device-memory 8GiB\n",
+                 "--device-memory 8GiB --time-limit 0.3\n",
                  make_compare_command},
     CommandEntry{"sweep", "how many devices tables need, and what a step costs on each number",
                  "  neuroshard sweep --tables examples/dlrm_dcnv2.json --devices 4,8,16 "
@@ -101,7 +101,7 @@ constexpr std::array kCommands{
                  make_calibrate_compute_command},
     CommandEntry{"calibrate comm", "fit trained cost models of exchanges to a few measurements",
                  "  neuroshard collect comm --backend sim --profile H100-80G --devices 4 "
-                 "--samples 50 --output few_comm\n"
+                 "--samples 20 --output few_comm\n"
                  "  neuroshard calibrate comm --base h200_sim --data few_comm "
                  "--output my_models.safetensors\n",
                  make_calibrate_comm_command},
@@ -123,13 +123,14 @@ constexpr std::array kCommands{
                  "  neuroshard evaluate policy --policy p.safetensors --tables unseen.json "
                  "--devices 4 --device-memory 40GB --tasks 5\n",
                  make_evaluate_policy_command},
-    CommandEntry{"measure", "run a plan's lookups and exchanges on hardware",
-                 "  neuroshard tables generate --count 4 --seed 1 --dims 8 --batch-size 4096 "
-                 "--output pool.json\n"
-                 "  neuroshard plan --tables pool.json --devices 2 --device-memory 1GiB "
-                 "--algorithm size-greedy --output plan.json\n"
-                 "  neuroshard measure --tables pool.json --plan plan.json --backend cpu\n",
-                 make_measure_command},
+    CommandEntry{
+        "measure", "run a plan's lookups and exchanges on hardware",
+        "  neuroshard tables generate --count 4 --seed 1 --dims 8 --batch-size 4096 "
+        "--output pool.json\n"
+        "  neuroshard plan --tables pool.json --devices 2 --device-memory 1GiB "
+        "--algorithm size-greedy --output plan.json\n"
+        "  neuroshard measure --tables pool.json --plan plan.json --backend cpu --runs 3\n",
+        make_measure_command},
     CommandEntry{"iteration", "what a whole training step takes, dense layers and all",
                  "  neuroshard tables generate --count 100 --seed 1 --output pool.json\n"
                  "  neuroshard plan --tables pool.json --devices 8 --device-memory 40GB --output "

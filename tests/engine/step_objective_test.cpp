@@ -13,6 +13,7 @@
 #include "io/tables/tables.h"
 #include "search/hugectr/hugectr_sharder.h"
 #include "tests/iteration/dense_models.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard {
 namespace {
@@ -142,7 +143,7 @@ BOOST_AUTO_TEST_CASE(plans_of_steps_are_no_longer_than_those_of_hugectrs_planner
             problem, {.row_splits = RowSplits::kAny, .devices_per_host = kHost, .replicate = true})
             .value();
     PlanOptions options;
-    options.evaluations = 30'000;
+    options.evaluations = test::unless_sanitized(30'000, 8'000);
     options.data_parallel = true;
     for (const StepSchedule schedule : {StepSchedule::kTorchRec, StepSchedule::kHugectr}) {
       const PlanResult found =

@@ -1,6 +1,7 @@
 // What the shipped networks say of every kind of lookups beside the simulator that they learned
 // from, on sets and exchanges of tables that they have not seen.
 #include <boost/test/unit_test.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -47,9 +48,15 @@ const std::vector<Kind> kSetKinds{
 constexpr std::int64_t kSets = test::unless_sanitized(150, 40);
 constexpr std::int64_t kExchanges = test::unless_sanitized(40, 8);
 
-/// Tables of another seed than those that scripts/pretrain.sh trains with.
-std::vector<Table> unknown_tables(std::int64_t batch_size) {
-  return value_of(generate_tables({.count = 300, .seed = 20, .batch_size = batch_size})).tables;
+/// Tables of another seed than those that scripts/pretrain.sh trains with, generated once for all
+/// kinds: under sanitizers that takes longer than all else.
+const std::vector<Table>& unknown_tables(std::int64_t batch_size) {
+  static std::map<std::int64_t, std::vector<Table>> tables;
+  std::vector<Table>& own = tables[batch_size];
+  if (own.empty()) {
+    own = value_of(generate_tables({.count = 300, .seed = 20, .batch_size = batch_size})).tables;
+  }
+  return own;
 }
 
 CollectOptions options_of(const Kind& kind, const TemporaryFolder& folder, std::int64_t batch_size,
