@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -135,6 +136,31 @@ bool add_pieces(std::span<const Shard> shards, std::span<const ShardShape> shape
   return true;
 }
 
+/// A piece that moves of some of a table's rows.
+bool is_part_of_rows(const CatalogEntry& entry, const ShapeCatalog& catalog) {
+  return entry.moves() && entry.rows < catalog.entry(catalog.whole(entry.table)).rows;
+}
+
+/// Such parts that lie like even blocks on device after device would be exchanged as these are, at
+/// other costs than those that a search has put on them: then the last device has the first rows.
+void keep_from_blocks(const std::set<std::int32_t>& in_parts, Plan& plan) {
+  const std::vector<ShardShape> shapes = shapes_of(plan);
+  std::size_t end = 0;
+  for (const std::span<const Shard> shards : shards_by_table(plan)) {
+    const std::size_t begin = std::exchange(end, end + shards.size());
+    const bool blocks = shapes[begin].in_order && shapes[begin].row_blocks > 1;
+    if (!blocks || !in_parts.contains(shards[0].table)) continue;
+    std::int64_t next = 0;
+    for (std::size_t k = end; k-- > begin;) {
+      Shard& shard = plan.shards[k];
+      const std::int64_t rows = shard.rows();
+      shard.row_begin = next;
+      shard.row_end = next += rows;
+    }
+  }
+  canonicalize(plan);
+}
+
 }  // namespace
 
 std::vector<Placed> pieces_of(const Plan& plan, const Workload& workload,
@@ -156,6 +182,7 @@ Plan plan_of(const Assignment& assignment, const Workload& workload, const Shape
              std::int32_t devices) {
   Plan plan{devices, {}};
   Dealer dealer(workload, catalog);
+  std::set<std::int32_t> in_parts;
   for (const bool ragged : {false, true}) {
     for (const Placed& piece : assignment) {
       if (piece.device == kNoDevice) continue;  // such a piece may have no entry
@@ -163,9 +190,11 @@ Plan plan_of(const Assignment& assignment, const Workload& workload, const Shape
       if ((entry.dim % 4 != 0) != ragged) continue;
       if (entry.spread == Spread::kReplicas && piece.device != 0) continue;  // one says it of all
       plan.shards.push_back(dealer.deal(piece));
+      if (is_part_of_rows(entry, catalog)) in_parts.insert(entry.table);
     }
   }
   canonicalize(plan);
+  if (!in_parts.empty()) keep_from_blocks(in_parts, plan);
   return plan;
 }
 
