@@ -120,6 +120,8 @@ class WidthGroups {
   void group(std::int32_t columns);
   void attempt(std::int32_t columns, const WidthSplit& split, std::span<const WideTable> tables,
                Pieces narrow);
+  [[nodiscard]] std::int32_t fastest(const CatalogEntry& entry, std::int32_t begin,
+                                     std::int32_t end);
   bool place(const Pieces& pieces, std::int32_t begin, std::int32_t end, Assignment& placed);
   void try_plan(const Pieces& wide, const Pieces& narrow, Grouped& grouped);
 
@@ -196,35 +198,44 @@ void WidthGroups::attempt(std::int32_t columns, const WidthSplit& split,
   }
 }
 
-/// The heaviest first, each on the device of that range that is fastest with it.
+/// The device of that range that is fastest with the piece; kNoDevice where it goes on none.
+std::int32_t WidthGroups::fastest(const CatalogEntry& entry, std::int32_t begin, std::int32_t end) {
+  const std::size_t size = evaluator_.state_size();
+  const std::span<float> costs = std::span(costs_).first(static_cast<std::size_t>(end - begin));
+  const std::span<const float> states = std::span<const float>(states_).subspan(
+      static_cast<std::size_t>(begin) * size, costs.size() * size);
+  evaluator_.costs_with(entry.shape, states, costs);
+  std::int32_t device = kNoDevice;
+  float least = 0;
+  for (std::int32_t to = begin; to < end; ++to) {
+    const float cost = costs[static_cast<std::size_t>(to - begin)];
+    if (!entry.goes_on(to)) continue;
+    if (bytes_[static_cast<std::size_t>(to)] > problem_.cluster.memory_bytes - entry.bytes)
+      continue;
+    if (device != kNoDevice && cost >= least) continue;
+    device = to;
+    least = cost;
+  }
+  return device;
+}
+
+/// The heaviest first, each on the device of that range that is fastest with it; a piece that may
+/// be on none of them on any other.
 bool WidthGroups::place(const Pieces& pieces, std::int32_t begin, std::int32_t end,
                         Assignment& placed) {
   std::vector<std::pair<double, EntryId>> order;
   for (const EntryId id : pieces) order.emplace_back(-own_ms(id), id);
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  const std::size_t size = evaluator_.state_size();
-  const std::span<float> costs = std::span(costs_).first(static_cast<std::size_t>(end - begin));
   RareStopCheck over(&stop_);
   for (const auto& [ms, id] : order) {
     if (over.stop()) return false;
     const CatalogEntry& entry = catalog_.entry(id);
-    const std::span<const float> states = std::span<const float>(states_).subspan(
-        static_cast<std::size_t>(begin) * size, costs.size() * size);
-    evaluator_.costs_with(entry.shape, states, costs);
-    std::int32_t device = kNoDevice;
-    float least = 0;
-    for (std::int32_t to = begin; to < end; ++to) {
-      const float cost = costs[static_cast<std::size_t>(to - begin)];
-      if (bytes_[static_cast<std::size_t>(to)] > problem_.cluster.memory_bytes - entry.bytes)
-        continue;
-      if (device != kNoDevice && cost >= least) continue;
-      device = to;
-      least = cost;
-    }
+    std::int32_t device = fastest(entry, begin, end);
+    if (device == kNoDevice && entry.only_on != nullptr) device = fastest(entry, 0, devices_);
     if (device == kNoDevice) return false;
     const auto d = static_cast<std::size_t>(device);
-    evaluator_.place(entry.shape, states_.data() + d * size);
+    evaluator_.place(entry.shape, states_.data() + d * evaluator_.state_size());
     bytes_[d] += entry.bytes;
     placed.push_back({id, device});
   }
@@ -254,8 +265,7 @@ bool may_be_grouped(const PlanEvaluator& evaluator, const ShapeCatalog& catalog)
   if (evaluator.additive() || !evaluator.devices_alike() || devices < 2) return false;
   if (tables == 0 || tables > kMostPlacedByWidth / devices) return false;
   for (std::int32_t table = 0; table < catalog.tables(); ++table) {
-    const CatalogEntry& whole = catalog.entry(catalog.whole(table));
-    if (whole.only_on != nullptr || whole.equal_columns || !catalog.movable(table)) return false;
+    if (catalog.entry(catalog.whole(table)).equal_columns || !catalog.movable(table)) return false;
   }
   return true;
 }

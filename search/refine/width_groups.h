@@ -23,8 +23,8 @@ inline constexpr std::size_t kMostPlacedByWidth = 100'000;
 /// lanes read: for each width up to which lanes are saved, and for one or more devices with wide
 /// pieces, as many of either as balance the devices, placed by load. The best of these plans that
 /// differ in the width or in the devices with wide pieces descend, kMostWidthGroups at most, the
-/// cheapest before it descended first. None where tables may not be anywhere, all are as wide, or
-/// no such plan fits; after `budget` plans the best so far.
+/// cheapest before it descended first. None where tables have no pieces that move, all are as wide,
+/// or no such plan fits; after `budget` plans the best so far.
 std::vector<FastPlan> width_groups(const Problem& problem, const PlanEvaluator& evaluator,
                                    const ShapeCatalog& catalog, const StopCheck& stop,
                                    std::int64_t budget);

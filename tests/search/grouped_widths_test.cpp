@@ -55,6 +55,25 @@ BOOST_AUTO_TEST_CASE(tables_that_cost_less_whole_stay_wide_and_the_others_are_cu
   BOOST_TEST(fast->cost > found->cost);
 }
 
+BOOST_AUTO_TEST_CASE(tables_bound_to_devices_are_on_them_and_do_not_keep_the_others_from_groups) {
+  Workload workload = wide_and_narrow();
+  workload.tables[0].devices = DeviceSet({3});      // wide, where narrow pieces go
+  workload.tables.back().devices = DeviceSet({0});  // narrow, where wide ones go
+  const Problem problem{workload, test::make_cluster(4, kPlenty)};
+  test::WidthEvaluator evaluator(workload, 4);
+  const ShapeCatalog catalog(problem.space, evaluator);
+  const std::vector<FastPlan> all = width_groups(problem, evaluator, catalog, kNoLimit, kNoBudget);
+  BOOST_TEST_REQUIRE(!all.empty());
+  for (const FastPlan& found : all) {
+    BOOST_TEST(validate(workload, plan_of(found.pieces, workload, catalog, 4)).ok());
+    for (const Placed& piece : found.pieces) {
+      const std::int32_t table = catalog.entry(piece.entry).table;
+      if (table == 0) BOOST_TEST(piece.device == 3);
+      if (table == 16) BOOST_TEST(piece.device == 0);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(other_numbers_of_devices_have_wide_pieces_where_the_best_is_not_whole) {
   // Wide tables alone would take a device and a half of four: either of two plans may be the better
   // start, so both are there, the cheaper first.
@@ -127,7 +146,7 @@ BOOST_AUTO_TEST_CASE(they_fit_and_cost_what_they_say_within_the_budget) {
   BOOST_TEST(plans > 20);
 }
 
-BOOST_AUTO_TEST_CASE(there_are_none_where_widths_do_not_matter_or_tables_may_not_be_anywhere) {
+BOOST_AUTO_TEST_CASE(there_are_none_where_widths_do_not_matter_or_tables_may_not_be_in_pieces) {
   const Workload alike{std::vector<Table>(6, test::make_table(1000, 32))};
   const Problem narrow{alike, test::make_cluster(4, kPlenty)};
   test::WidthEvaluator of_narrow(alike, 4);
