@@ -26,6 +26,8 @@ struct TableSpace {
   bool counted = true;  ///< as memory; if not, whoever searches has taken it off already
   /// Whether its columns may be in pieces of any multiple of 4; if not, halving has to lead there.
   bool any_widths = false;
+  /// Whether pieces of its columns on one device have to be equally wide.
+  bool one_width = false;
   /// In how many equal pieces of columns a table that is not pooled is when it is not whole, a
   /// power of two: see sequence_columns(). 0: halves, until a search decides.
   std::int32_t sequence_parts = 0;

@@ -16,6 +16,9 @@ struct TrainerRules {
   /// Whether column blocks of a table have to be of one width, each on a device of its own: HugeCTR
   /// is told their number only, and deals them out itself.
   bool equal_columns = false;
+  /// Whether column blocks of a table on one device have to be of one width: TorchRec takes all of
+  /// them for as wide as the first.
+  bool one_width_a_device = false;
   /// Whether tables may be in host memory, as TorchRec's fused_uvm has them on GPUs.
   bool host_memory = true;
   /// Whether every device may hold the hottest rows of a table beside its shards.

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "engine/core/bytes.h"
 #include "engine/core/hot_rows.h"
 #include "engine/core/plan_bytes.h"
+#include "engine/core/plan_sink.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/core/step_memory.h"
 #include "engine/planner/algorithms.h"
@@ -73,6 +75,52 @@ Status advised(const PlanFile& file, const Workload& workload, const Cluster& cl
   return with_tried_advice(refusal, {workload, cluster, trial, true});
 }
 
+/// The cheapest of the plans that a search comes by, each as the file holds it: the cheapest of
+/// them all may be dearer so than another one. Shows them to who asked for them, too.
+class CheapestWritten final : public PlanSink {
+ public:
+  CheapestWritten(const PlanFile& file, const Workload& workload, const Cluster& cluster,
+                  const CostModels& models, const PlanOptions& options)
+      : file_(file), workload_(workload), cluster_(cluster), models_(models), options_(options) {}
+
+  void offer(const Plan& plan, double cost_ms) override {
+    if (options_.plans != nullptr) options_.plans->offer(plan, cost_ms);
+    if (cost_ms >= cost_ms_) return;
+    Plan sorted = plan;
+    canonicalize(sorted);
+    std::optional<Plan> written = offered_as_written(file_, workload_, options_.trainer, sorted);
+    if (!written) return;
+    if (*written != sorted) {
+      const Result<PlanCost> cost = simulate(workload_, *written, models_, cluster_);
+      if (!cost.ok() || cost->cost_ms >= cost_ms_) return;
+      cost_ms = cost->cost_ms;
+    }
+    cost_ms_ = cost_ms;
+    plan_ = *std::move(written);
+  }
+
+  /// Takes the place of a plan that costs more, if the file has a place for it.
+  Status improve(PlanResult& plan) {
+    if (plan.cost.cost_ms <= cost_ms_) return {};
+    PlanResult other = plan;
+    other.plan = std::move(plan_);
+    NEUROSHARD_ASSIGN_OR_RETURN(other.cost, simulate(workload_, other.plan, models_, cluster_));
+    if (other.cost.cost_ms < plan.cost.cost_ms && file_.refusal(other).ok()) {
+      plan = std::move(other);
+    }
+    return {};
+  }
+
+ private:
+  const PlanFile& file_;
+  const Workload& workload_;
+  const Cluster& cluster_;
+  const CostModels& models_;
+  const PlanOptions& options_;
+  Plan plan_;
+  double cost_ms_ = std::numeric_limits<double>::infinity();
+};
+
 /// make_plan(), put as the file holds it.
 Result<PlanResult> plan_as_written(const PlanFile& file, const Workload& workload,
                                    const Cluster& cluster, const CostModels& models,
@@ -80,12 +128,15 @@ Result<PlanResult> plan_as_written(const PlanFile& file, const Workload& workloa
   // Of plans with equal blocks, make_plan() does not know whether the file has a place for them.
   PlanOptions own = options;
   own.advise = options.advise && !options.trainer.equal_columns;
+  CheapestWritten others(file, workload, cluster, models, options);
+  own.plans = &others;
   Result<PlanResult> best = make_plan(workload, cluster, models, own);
   if (best.status().code() == StatusCode::kInfeasible && options.advise && !own.advise) {
     return advised(file, workload, cluster, models, options, best.status());
   }
   NEUROSHARD_RETURN_IF_ERROR(best.status());
   NEUROSHARD_RETURN_IF_ERROR(put_as_written(file, workload, cluster, models, *best));
+  NEUROSHARD_RETURN_IF_ERROR(others.improve(*best));
   return best;
 }
 

@@ -52,6 +52,7 @@ search::SearchSpace layouts(const Workload& workload, const Cluster& cluster,
   search::SearchSpace space = search::space_of(workload, cluster);
   for (search::TableSpace& table : space.tables) {
     table.hot_rows = hot_rows_beside(trainer, *table.table);
+    table.one_width = trainer.one_width_a_device;
   }
   const bool equal = trainer.equal_columns && algorithm.splits_columns && cluster.devices > 1;
   if (!equal) return space;

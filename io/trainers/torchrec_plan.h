@@ -31,10 +31,13 @@ namespace neuroshard::io {
 inline constexpr std::string_view kTorchRecFormat = "torchrec";
 
 /// What TorchRec runs on GPUs.
-inline constexpr TrainerRules kTorchRecRules{
-    .row_splits = RowSplits::kEven, .hot_rows = false, .cuts_sequences_freely = false};
+inline constexpr TrainerRules kTorchRecRules{.row_splits = RowSplits::kEven,
+                                             .one_width_a_device = true,
+                                             .hot_rows = false,
+                                             .cuts_sequences_freely = false};
 /// The same on CPUs, where it has no kernels for tables in host memory.
 inline constexpr TrainerRules kTorchRecRulesOnCpu{.row_splits = RowSplits::kEven,
+                                                  .one_width_a_device = true,
                                                   .host_memory = false,
                                                   .hot_rows = false,
                                                   .cuts_sequences_freely = false};

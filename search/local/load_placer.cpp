@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace neuroshard::search {
 namespace {
@@ -30,22 +31,34 @@ LoadPlacer::LoadPlacer(const Problem& problem, const PlanEvaluator& evaluator,
       compute_ms_(static_cast<std::size_t>(problem.cluster.devices)),
       dim_sums_(compute_ms_.size()),
       work_(evaluator.counts_work() ? compute_ms_.size() : 0),
-      compute_with_(compute_ms_.size()) {}
+      compute_with_(compute_ms_.size()),
+      last_place_(problem.workload.tables.size(), -1) {}
 
-bool LoadPlacer::goes_apart(const CatalogEntry& entry, std::int32_t place) const {
-  return !entry.apart || entry.table != apart_table_ ||
-         std::find(apart_places_.begin(), apart_places_.end(), place) == apart_places_.end();
+bool LoadPlacer::goes_beside(const CatalogEntry& entry, std::int32_t place, bool one_width) const {
+  if (!entry.apart && !(one_width && entry.one_width)) return true;
+  std::int32_t other = last_place_[static_cast<std::size_t>(entry.table)];
+  while (other >= 0) {
+    const Place& piece = places_[static_cast<std::size_t>(other)];
+    if (piece.place == place && (entry.apart || piece.dim != entry.dim)) return false;
+    other = piece.before;
+  }
+  return true;
 }
 
 void LoadPlacer::note_place(const CatalogEntry& entry, std::int32_t place) {
-  if (!entry.apart) return;
-  if (entry.table != apart_table_) apart_places_.clear();
-  apart_table_ = entry.table;
-  apart_places_.push_back(place);
+  if (!entry.apart && !entry.one_width) return;
+  std::int32_t& last = last_place_[static_cast<std::size_t>(entry.table)];
+  const auto next = static_cast<std::int32_t>(places_.size());
+  places_.push_back({entry.table, place, entry.dim, std::exchange(last, next)});
+}
+
+void LoadPlacer::forget_places() {
+  for (const Place& piece : places_) last_place_[static_cast<std::size_t>(piece.table)] = -1;
+  places_.clear();
 }
 
 /// The rank of the device with the least load after taking the piece; order_.size(): none.
-std::size_t LoadPlacer::best_rank(const CatalogEntry& entry, const Dims& rule) {
+std::size_t LoadPlacer::best_rank(const CatalogEntry& entry, const Dims& rule, bool one_width) {
   std::size_t best = order_.size();
   double least = 0;
   std::size_t tried = 0;
@@ -55,7 +68,7 @@ std::size_t LoadPlacer::best_rank(const CatalogEntry& entry, const Dims& rule) {
   for (std::size_t rank = 0; rank < order_.size() && (few || tried < kTried); ++rank) {
     const DeviceLoad& device = order_[rank];
     if (device.bytes > memory_bytes_ - entry.bytes || !entry.goes_on(device.device)) continue;
-    if (!goes_apart(entry, device.device)) continue;
+    if (!goes_beside(entry, device.device, one_width)) continue;
     const auto dims = static_cast<double>(device.dims + entry.exchanged.dims);
     const double beyond = std::max(0.0, dims - rule.cap) * rule.ms_per_dim_beyond;
     if (beyond > 0 && best != order_.size() && device.load + beyond >= least) continue;
@@ -110,7 +123,7 @@ bool LoadPlacer::place_blocks(std::span<const EntryId> pieces, double ms_per_dim
 void LoadPlacer::list(std::span<const EntryId> pieces, Spread spread, double ms_per_dim,
                       std::int64_t bulky) {
   items_.clear();
-  apart_table_ = -1;
+  forget_places();
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     const CatalogEntry& entry = catalog_.entry(pieces[piece]);
     if (entry.spread != spread) continue;
@@ -132,7 +145,7 @@ std::size_t LoadPlacer::host_for(EntryId id, bool beside_expected) const {
   const auto takes = [&](const DeviceLoad& host) {
     const std::int64_t not_there = beside_expected ? 0 : expected_on(host).bytes;
     return host.bytes - not_there <= memory && catalog_.goes_on_host(id, host.device) &&
-           goes_apart(catalog_.entry(id), host.device);
+           goes_beside(catalog_.entry(id), host.device, false);
   };
   std::size_t rank = 0;
   while (rank < hosts_.size() && !takes(hosts_[rank])) ++rank;
@@ -229,7 +242,9 @@ bool LoadPlacer::place(std::span<const EntryId> pieces, const Dims& dims, std::i
     if (over.stop()) return false;
     const EntryId id = pieces[static_cast<std::size_t>(item.piece)];
     const CatalogEntry& entry = catalog_.entry(id);
-    const std::size_t rank = best_rank(entry, dims);
+    std::size_t rank = best_rank(entry, dims, true);
+    // Better than no plan: whoever runs it takes those of other columns together.
+    if (rank == order_.size() && entry.one_width) rank = best_rank(entry, dims, false);
     if (rank == order_.size()) return false;
     const std::int32_t device = order_[rank].device;
     note_place(entry, device);

@@ -62,9 +62,12 @@ class LoadPlacer {
     return expected_[static_cast<std::size_t>(host.device)];
   }
   bool place_on_host(std::int32_t piece, EntryId id, double ms_per_dim);
-  [[nodiscard]] std::size_t best_rank(const CatalogEntry& entry, const Dims& rule);
-  /// Whether a piece goes to that device or host as far as the others of its table are concerned.
-  [[nodiscard]] bool goes_apart(const CatalogEntry& entry, std::int32_t place) const;
+  void forget_places();
+  [[nodiscard]] std::size_t best_rank(const CatalogEntry& entry, const Dims& rule, bool one_width);
+  /// Whether a piece goes to that device or host as far as the others of its table are concerned;
+  /// if `one_width`, those of other columns, too.
+  [[nodiscard]] bool goes_beside(const CatalogEntry& entry, std::int32_t place,
+                                 bool one_width) const;
   void note_place(const CatalogEntry& entry, std::int32_t place);
 
   const PlanEvaluator& evaluator_;
@@ -85,10 +88,15 @@ class LoadPlacer {
   std::vector<DeviceWork> work_;  // or empty: not counted
   Collectives collectives_;
   std::vector<float> compute_with_;  // the piece in question, of each device
-  // Of the table placed last, if its pieces have to be apart: these are alike, and so come one
-  // after the other.
-  std::int32_t apart_table_ = -1;
-  std::vector<std::int32_t> apart_places_;
+  // Where pieces of tables are that mind each other: a list for each table, from the last one on.
+  struct Place {
+    std::int32_t table = 0;
+    std::int32_t place = 0;
+    std::int32_t dim = 0;
+    std::int32_t before = -1;  // in places_
+  };
+  std::vector<Place> places_;
+  std::vector<std::int32_t> last_place_;  // of each table, -1: none
 };
 
 }  // namespace neuroshard::search

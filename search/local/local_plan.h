@@ -95,6 +95,16 @@ class LocalPlan {
     return std::any_of(pieces.begin(), pieces.end(),
                        [&](std::int32_t piece) { return placed(piece).device == device; });
   }
+  /// Whether a piece of its table on the device has other columns, where all there have to be
+  /// equally wide.
+  [[nodiscard]] bool meets_other_width(EntryId id, std::int32_t device) const {
+    const CatalogEntry& entry = catalog_.entry(id);
+    if (!entry.one_width) return false;
+    const std::span<const std::int32_t> pieces = pieces_of(entry.table);
+    return std::any_of(pieces.begin(), pieces.end(), [&](std::int32_t piece) {
+      return placed(piece).device == device && entry_of(piece).dim != entry.dim;
+    });
+  }
   /// Tables in more than one piece.
   [[nodiscard]] std::span<const std::int32_t> split_tables() const { return split_tables_; }
   /// Pieces, in use or not: numbers are below this.

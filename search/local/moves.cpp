@@ -219,6 +219,21 @@ bool meets(const LocalPlan& plan, std::int32_t table, const DeviceChange& change
   });
 }
 
+/// Whether another piece of the table that stays on the device, or comes, too, has other columns.
+bool meets_other_width(const LocalPlan& plan, const CatalogEntry& comes,
+                       const DeviceChange& change) {
+  const std::span<const std::int32_t> pieces = plan.pieces_of(comes.table);
+  const bool stays = std::any_of(pieces.begin(), pieces.end(), [&](std::int32_t piece) {
+    return plan.placed(piece).device == change.device && piece != change.without[0] &&
+           piece != change.without[1] && plan.entry_of(piece).dim != comes.dim;
+  });
+  return stays || std::any_of(change.with.begin(), change.with.end(), [&](EntryId id) {
+           if (id == kNoEntry) return false;
+           const CatalogEntry& other = plan.catalog().entry(id);
+           return other.table == comes.table && other.dim != comes.dim;
+         });
+}
+
 /// Fills in the dims, and tells whether both devices have the memory and may have the pieces.
 bool fits(const LocalPlan& plan, std::int64_t memory_bytes, Move& move) {
   for (std::size_t k = 0; k < 2; ++k) {
@@ -236,6 +251,7 @@ bool fits(const LocalPlan& plan, std::int64_t memory_bytes, Move& move) {
       const CatalogEntry& comes = plan.catalog().entry(entry);
       if (!comes.goes_on(change.device)) return false;
       if (comes.apart && meets(plan, comes.table, change)) return false;
+      if (comes.one_width && meets_other_width(plan, comes, change)) return false;
       dims += comes.exchanged.dims;
       bytes += comes.bytes;
     }

@@ -65,6 +65,10 @@ class Filling {
           place_apart(catalog, piece, drawn, static_cast<std::int32_t>(bytes_.size()), taken);
       fits_ = fits_ && place != kNoDevice;
       if (place == kNoDevice) return;
+      for (std::size_t k = 0; catalog.entry(piece).one_width && k < taken.size(); ++k) {
+        const bool meets = taken[k] == place;
+        fits_ = fits_ && !(meets && catalog.entry(pieces[k]).dim != catalog.entry(piece).dim);
+      }
       taken.push_back(place);
       add(piece, place, catalog);
     }

@@ -131,7 +131,7 @@ void RelayoutWalk::relayout(std::int32_t table, bool deals, Rng& rng) {
     }
     if (first == kNoDevice) first = draw_place(piece, with_room, deals, rng);
     first = place_apart(plan_.catalog(), piece, first, plan_.devices(), taken);
-    if (first == kNoDevice) {
+    if (first == kNoDevice || plan_.meets_other_width(piece, first)) {
       complete_ = false;
       return;
     }
@@ -189,6 +189,7 @@ std::int32_t RelayoutWalk::least_loaded_with(EntryId piece, Rng& rng) const {
     const auto index = static_cast<std::size_t>(device);
     if (!entry.goes_on(device) || plan_.bytes()[index] > memory_bytes_ - entry.bytes) continue;
     if (entry.apart && plan_.has_part(entry.table, device)) continue;
+    if (plan_.meets_other_width(piece, device)) continue;
     const std::int64_t dims = plan_.dim_sums()[index] + entry.exchanged.dims;
     const double load =
         plan_.cost_with({device, {kNoPiece, kNoPiece}, {piece, kNoEntry}}) +

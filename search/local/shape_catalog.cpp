@@ -154,6 +154,7 @@ EntryId ShapeCatalog::add(const SearchSpace& space, const ShardShape& shape, Spr
   const TableSpace& own = space.of(shape.table);
   entry.apart = own.most_blocks > 0;
   entry.equal_columns = entry.apart || !own.table->pooled;
+  entry.one_width = own.one_width;
   return id;
 }
 

@@ -49,8 +49,9 @@ struct CatalogEntry {
   /// wider than its pieces.
   bool only_parts = false;
   bool equal_columns =
-      false;           ///< pieces of its table are equally wide, and joined to the whole alone
-  bool apart = false;  ///< no two pieces of its table are on one device
+      false;               ///< pieces of its table are equally wide, and joined to the whole alone
+  bool apart = false;      ///< no two pieces of its table are on one device
+  bool one_width = false;  ///< pieces of its table on one device are equally wide
   const DeviceSet* only_on = nullptr;  ///< where it may be; null: anywhere
 
   /// By itself, from one device to another.
