@@ -103,14 +103,18 @@ def of_step(step, rank):
 
 
 def planned(folder, ranks, kind):
-    """With hot rows of all tables. Row-wise Adagrad has a number for each row of each part of the columns:
-    for it tables stay whole."""
+    """With hot rows of all tables. With SGD two are split by columns, one stays whole, and the rest is as
+    costs least. Row-wise Adagrad has a number for each row of each part of the columns: for it tables
+    stay whole."""
     path = os.path.join(folder, "tables.json")
     tables = [*BAGS, "words"]
-    batch = 1048576 if kind == "sgd" else 524288  # of which the plans have what is asserted here
+    batch = 1048576 if kind == "sgd" else 524288  # of which hot rows of all tables pay
+    # Only a table that may be data_parallel may have hot rows.
+    types = {"tags": "column_wise", "words": "column_wise", "user": "table_wise"} if kind == "sgd" else {}
     save_tables(path, Model(), MEANS, batch, reuse_histograms={table: REUSE for table in tables},
-                constraints={table: ParameterConstraints(min_partition=4 if kind == "sgd" else 32)
-                             for table in tables})
+                constraints={table: ParameterConstraints(
+                    sharding_types=[types[table], "data_parallel"] if table in types else None,
+                    min_partition=4 if kind == "sgd" else 32) for table in tables})
     plan = neuroshard_engine.plan(
         path, devices=ranks, device_memory="1GB", cost_model="h100_sim" if kind == "sgd" else "a100_sim",
         hot_rows=True, row_splits="off", evaluations=3000)
