@@ -84,7 +84,7 @@ def check_configs(folder, TBEDataConfig):
 
 
 def main():
-    neuroshard = sys.argv[1]
+    neuroshard = os.path.abspath(sys.argv[1])  # some of its runs are in another folder
     with tempfile.TemporaryDirectory() as work:
         tables, configs, of_fbgemm = os.path.join(work, "tables.json"), 0, config_class()
         with open(tables, "w", encoding="utf-8") as file:
