@@ -25,10 +25,7 @@ Result<std::optional<ModelOrigin>> stated_origin(const std::string& directory) {
   ModelOrigin origin{collection.hardware, Provenance::kMeasured};
   if (collection.simulated()) {
     origin.provenance = Provenance::kSimulated;
-    // A profile from a file may have the name of a built-in one: its hash is there then.
-    if (collection.flags.count("profile-sha256") == 0) {
-      origin.published = published_error_of(collection.profile);
-    }
+    origin.published = published_error_of(collection.profile, collection.flags);
   }
   return std::optional(std::move(origin));
 }

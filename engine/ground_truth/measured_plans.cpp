@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/ground_truth/measure.h"
+#include "engine/ground_truth/sim/profile_library.h"
 #include "engine/training/train.h"
 
 namespace neuroshard {
@@ -89,7 +90,9 @@ Result<CostModels> MeasuredPlans::fit(const GroundTruth& truth, std::uint64_t se
   NEUROSHARD_ASSIGN_OR_RETURN(CommTraining exchanges, train_comm(data, comm, control));
   CostModels models;
   models.batch_size = pool_.batch_size;
-  models.compute_origin = models.comm_origin = {truth.hardware(), truth.provenance()};
+  models.compute_origin = {truth.hardware(), truth.provenance(),
+                           published_error_of(truth.profile(), truth.settings())};
+  models.comm_origin = models.compute_origin;
   models.compute = std::move(lookups.model);
   models.comm = std::move(exchanges.models);
   return models;

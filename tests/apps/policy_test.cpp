@@ -247,6 +247,9 @@ BOOST_AUTO_TEST_CASE(a_policy_and_its_costs_come_of_measured_plans) {
       costs + " --algorithm dreamshard --output - --policy " + policy));
   BOOST_TEST(planned.exit_code == 0, planned.err);
   BOOST_TEST(planned.err.find("was trained by the cost model") == std::string::npos);
+  // The simulation of an H100 was held against published measurements, whatever was learned of it.
+  BOOST_TEST(planned.out.find("never held against") == std::string::npos);
+  BOOST_TEST(slurp(costs).find("published_basis") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_one_line) {

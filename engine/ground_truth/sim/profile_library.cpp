@@ -62,6 +62,12 @@ std::optional<PublishedError> published_error_of(const std::string& specificatio
   return PublishedError{error.value, error.source};
 }
 
+std::optional<PublishedError> published_error_of(
+    const std::string& profile, const std::map<std::string, std::string>& settings) {
+  if (settings.contains("profile-sha256")) return std::nullopt;
+  return published_error_of(profile);
+}
+
 std::vector<std::string> simulated_profile_names() {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : embedded_profiles()) names.emplace_back(file.name);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,11 @@ Result<ChosenProfile> choose_profile(const std::string& specification);
 /// How far a built-in profile, "NAME" or "NAME+INTERCONNECT", is from published measurements;
 /// nothing for other names, and where that is not known.
 std::optional<PublishedError> published_error_of(const std::string& specification);
+
+/// The same of what measured something, by its GroundTruth::profile() and settings(): nothing for a
+/// profile from a file, which may have the name of a built-in one.
+std::optional<PublishedError> published_error_of(
+    const std::string& profile, const std::map<std::string, std::string>& settings);
 
 /// Names of the profiles linked into the binary, sorted.
 std::vector<std::string> simulated_profile_names();
