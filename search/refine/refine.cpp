@@ -119,12 +119,15 @@ Result<SearchResult> search_in_stages(const Problem& problem, PlanEvaluator& eva
   const auto search = has_equal_blocks(problem.space) ? search_equal_blocks : search_pieces;
   const ShapeCatalog catalog(problem.space, evaluator, rows, options.cancel);
   BestOfStages best(problem, evaluator, catalog);
-  std::vector<Stage> stages = stages_of(options, problem.workload.tables.size());
+  std::vector<Stage> stages =
+      stages_of(options, problem.workload.tables.size(), problem.cluster.devices);
   stages.front().rivals = best.begin_with(options, StopCheck(options, began));
   Status none;
   const Stage* before = nullptr;
   if (problem.cluster.devices == 1) stages.erase(stages.begin(), stages.end() - 1);
+  bool too_slow = false;
   for (Stage& stage : stages) {
+    if (too_slow && !stage.last()) continue;
     if (!best.any() && before != nullptr && !stage.last()) continue;
     if (best.any()) stage.go_on_from(best.start(), before == nullptr ? stage : *before);
     before = &stage;
@@ -132,6 +135,7 @@ Result<SearchResult> search_in_stages(const Problem& problem, PlanEvaluator& eva
     Result<SearchResult> found = search(problem, evaluator, catalog, rows, stage, began);
     const bool over = StopCheck(options, began).stop();
     const bool ended = stage.last() && found.ok();
+    too_slow = StopCheck(stage.limits, began).stop();
     if (found.ok()) {
       best.take(*std::move(found), stage.last());
     } else {

@@ -36,7 +36,9 @@ struct Stage {
   void go_on_from(const StartPlan& best, const Stage& before);
 };
 
-/// Of a search of so many tables; one alone where time paces it.
-std::vector<Stage> stages_of(const SearchOptions& options, std::size_t tables);
+/// Of a search of so many tables on so many devices. One that time paces has the same stages in a
+/// part of its time, and is one more; where there are very many of either it is that alone.
+std::vector<Stage> stages_of(const SearchOptions& options, std::size_t tables,
+                             std::int32_t devices);
 
 }  // namespace neuroshard::search

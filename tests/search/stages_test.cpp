@@ -12,7 +12,7 @@ namespace {
 std::vector<Stage> stages_for(std::int64_t evaluations, std::size_t tables = 30) {
   SearchOptions options;
   options.evaluations = evaluations;
-  return stages_of(options, tables);
+  return stages_of(options, tables, 4);
 }
 
 }  // namespace
@@ -81,6 +81,30 @@ BOOST_AUTO_TEST_CASE(a_search_that_time_paces_has_one_without_a_limit) {
   BOOST_TEST(timed[0].last());
   BOOST_TEST(timed[0].limits.evaluations == 0);
   BOOST_TEST(timed[0].end == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_search_that_time_paces_begins_with_the_stages_of_one_with_evaluations) {
+  SearchOptions options;
+  options.time_limit_s = 2;
+  const std::vector<Stage> timed = stages_of(options, 30, 4);
+  const std::vector<Stage> counted = stages_for(10'000'000);
+  BOOST_REQUIRE(timed.size() == counted.size());
+  double before = 0;
+  for (std::size_t k = 0; k + 1 < timed.size(); ++k) {
+    BOOST_TEST(!timed[k].last());
+    BOOST_TEST(timed[k].end == counted[k].end);
+    BOOST_TEST(timed[k].limits.evaluations == counted[k].limits.evaluations);
+    BOOST_TEST(timed[k].first.evaluations == counted[k].first.evaluations);
+    BOOST_TEST(timed[k].limits.time_limit_s > before);
+    before = timed[k].limits.time_limit_s;
+  }
+  BOOST_TEST(before < 1);  // most of the time is for what time alone paces
+  BOOST_TEST(timed.back().last());
+  BOOST_TEST(timed.back().limits.evaluations == 0);
+  BOOST_TEST(timed.back().limits.time_limit_s == 2);
+  BOOST_TEST(!timed.back().no_first_plans);
+  // Of very many tables and devices, each stage might take all of the time.
+  BOOST_TEST(stages_of(options, 10'000, 1'024).size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(only_the_last_stage_ends_before_as_many_evaluations_as_tables) {
