@@ -173,6 +173,9 @@ class CollectCommand : public Command {
   int runs_ = GroundTruthOptions{}.timed_runs;
 };
 
+constexpr const char* kHalves = "halves";
+constexpr const char* kAllWidths = "all";
+
 class CollectComputeCommand final : public CollectCommand {
  public:
   Status run(const FlagSet& flags) override {
@@ -187,6 +190,10 @@ class CollectComputeCommand final : public CollectCommand {
     flags.text("tables", "FILE", "tables to draw sets from", &tables_)
         .default_text("856 generated ones, seed 0");
     flags.integer("max-tables", "a set has 1 to this many tables", &options_.max_tables, 1, 1000);
+    flags.choice("widths", "WHICH",
+                 "dims of tables: halves (--max-dim, its half, quarter, ..) or all (every multiple "
+                 "of 4 up to it, as searches cut tables)",
+                 &widths_, {kHalves, kAllWidths});
     flags
         .integer("max-distinct", "a set has 1 to this many different tables, each several times",
                  &options_.max_distinct, 1, 1000)
@@ -199,6 +206,7 @@ class CollectComputeCommand final : public CollectCommand {
   }
 
   Result<CollectReport> collect(GroundTruth& truth) override {
+    options_.every_dim = widths_ == kAllWidths;
     if (tables_) {
       NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Table> tables, read_pool());
       return collect_compute(truth, tables, options_);
@@ -211,6 +219,7 @@ class CollectComputeCommand final : public CollectCommand {
 
  private:
   std::string from_;
+  std::string widths_ = kHalves;
 };
 
 class CollectCommCommand final : public CollectCommand {

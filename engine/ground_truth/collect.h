@@ -18,6 +18,7 @@ struct CollectOptions {
   std::string output;               ///< directory; made when missing (its parent must exist)
   std::int64_t samples = 0;         ///< lines data.txt has at the end, those already there included
   std::int32_t max_dim = 128;       ///< a multiple of 4; dims are max_dim, its half, .. while / 4
+  bool every_dim = false;           ///< compute: dims are all multiples of 4 up to max_dim instead
   std::int64_t batch_size = 65536;  ///< global
   std::uint64_t seed = 0;
   /// Where shards are drawn from a pool: compute sets have 1..max_tables, a device of a placement
@@ -47,7 +48,7 @@ struct CollectReport {
 };
 
 /// Measures random table sets (NeuroShard, compute_bench.py): the pool is every table at every
-/// dim, entry i + tables.size() * k has dim max_dim / 2^k; with row_parts the whole pool follows
+/// dim, entry i + tables.size() * k has dim_choices()[k]; with row_parts the whole pool follows
 /// once more as row shards (draw_row_parts()), which are measured as ranges of the table's rows and
 /// described in the pool file as tables of that size. A set has uniformly 1..max_tables entries
 /// with repetition, redrawn until its fp32 weights fit max_memory_bytes. Sample s is a

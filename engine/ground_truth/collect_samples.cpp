@@ -81,6 +81,7 @@ void add_pool_settings(const ShardPool& pool, const CollectOptions& options,
   if (options.max_distinct > 0) {
     settings.flags["max-distinct"] = std::to_string(options.max_distinct);
   }
+  if (options.every_dim) settings.flags["widths"] = "all";
   if (options.row_parts > 1) {
     settings.flags[io::kRowPartsFlag] = std::to_string(options.row_parts);
   }
@@ -93,9 +94,10 @@ void add_pool_settings(const ShardPool& pool, const CollectOptions& options,
 
 Result<ShardPool> make_pool(const GroundTruth& truth, const std::vector<Table>& tables,
                             const CollectOptions& options) {
-  NEUROSHARD_ASSIGN_OR_RETURN(ShardPool pool,
-                              ShardPool::make(tables, options.max_dim, options.row_parts,
-                                              {options.max_features, options.not_pooled}));
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      ShardPool pool,
+      ShardPool::make(tables, options.max_dim, options.row_parts,
+                      {options.max_features, options.not_pooled}, options.every_dim));
   if (!truth.knows_all_lookups()) {
     NEUROSHARD_RETURN_IF_ERROR(check_has_kernels(pool, tables.size()));
   }

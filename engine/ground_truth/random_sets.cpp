@@ -23,15 +23,18 @@ constexpr std::int64_t kWidestSpread = 19;
 
 }  // namespace
 
-std::vector<std::int32_t> dim_choices(std::int32_t max_dim) {
+std::vector<std::int32_t> dim_choices(std::int32_t max_dim, bool every_dim) {
   std::vector<std::int32_t> dims;
-  for (std::int32_t dim = max_dim; dim % 4 == 0; dim /= 2) dims.push_back(dim);
+  for (std::int32_t dim = max_dim; dim % 4 == 0 && dim > 0; dim = every_dim ? dim - 4 : dim / 2) {
+    dims.push_back(dim);
+  }
   return dims;
 }
 
-std::vector<Table> augmented_pool(const std::vector<Table>& tables, std::int32_t max_dim) {
+std::vector<Table> augmented_pool(const std::vector<Table>& tables, std::int32_t max_dim,
+                                  bool every_dim) {
   std::vector<Table> pool;
-  const std::vector<std::int32_t> dims = dim_choices(max_dim);
+  const std::vector<std::int32_t> dims = dim_choices(max_dim, every_dim);
   pool.reserve(tables.size() * dims.size());
   for (const std::int32_t dim : dims) {
     for (const Table& table : tables) pool.emplace_back(table).dim = dim;

@@ -8,11 +8,13 @@
 
 namespace neuroshard {
 
-/// max_dim, its half, .. while divisible by 4. REQUIRES max_dim a positive multiple of 4.
-std::vector<std::int32_t> dim_choices(std::int32_t max_dim);
+/// max_dim, its half, .. while divisible by 4; with `every_dim` all multiples of 4 up to it, from
+/// max_dim down. REQUIRES max_dim a positive multiple of 4.
+std::vector<std::int32_t> dim_choices(std::int32_t max_dim, bool every_dim = false);
 
 /// Every table at every dim of dim_choices: entry i + tables.size() * k has the k-th dim.
-std::vector<Table> augmented_pool(const std::vector<Table>& tables, std::int32_t max_dim);
+std::vector<Table> augmented_pool(const std::vector<Table>& tables, std::int32_t max_dim,
+                                  bool every_dim = false);
 
 /// What is drawn of the lookups of a pool's tables.
 struct LookupMix {

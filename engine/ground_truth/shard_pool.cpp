@@ -36,9 +36,9 @@ Status check(const std::vector<Table>& pool, std::size_t tables) {
 }  // namespace
 
 Result<ShardPool> ShardPool::make(const std::vector<Table>& tables, std::int32_t max_dim,
-                                  std::int32_t row_parts, const LookupMix& mix) {
+                                  std::int32_t row_parts, const LookupMix& mix, bool every_dim) {
   ShardPool pool;
-  pool.whole = augmented_pool(tables, max_dim);
+  pool.whole = augmented_pool(tables, max_dim, every_dim);
   draw_lookups(mix, pool.whole);
   NEUROSHARD_RETURN_IF_ERROR(check(pool.whole, tables.size()));
   pool.entries = pool.whole;

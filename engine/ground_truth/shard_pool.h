@@ -21,7 +21,8 @@ struct ShardPool {
   /// table that is not valid, not fp32, has weights of its lookups, no optimizer that is known or
   /// another than the first: the pool file has no place for them.
   static Result<ShardPool> make(const std::vector<Table>& tables, std::int32_t max_dim,
-                                std::int32_t row_parts, const LookupMix& mix = {});
+                                std::int32_t row_parts, const LookupMix& mix = {},
+                                bool every_dim = false);
 
   /// Adds entry `id` to a set: its table, and the shard of it to measure.
   void add(std::int32_t id, Workload& workload, std::vector<Shard>& shards) const;

@@ -88,6 +88,8 @@ BOOST_AUTO_TEST_CASE(other_settings_are_refused_by_name) {
   check_refused(with([](CollectOptions& o) { o.batch_size = 2048; }), {"batch-size", "2048"});
   check_refused(with([](CollectOptions& o) { o.max_dim = 64; }), {"max-dim", "128", "64"});
   check_refused(with([](CollectOptions& o) { o.max_tables = 3; }), {"max-tables"});
+  check_refused(with([](CollectOptions& o) { o.every_dim = true; }),
+                {"begun with widths unset", "resume with 'all'"});
   check_refused(with([](CollectOptions& o) { o.max_distinct = 3; }),
                 {"begun with max-distinct unset", "resume with '3'"});
   check_refused(with([](CollectOptions& o) { o.max_memory_bytes = 32 << 20; }), {"max-memory"});

@@ -41,6 +41,8 @@ BOOST_AUTO_TEST_CASE(the_pool_is_every_table_at_every_dim) {
   BOOST_TEST((dim_choices(128) == std::vector<std::int32_t>{128, 64, 32, 16, 8, 4}));
   BOOST_TEST((dim_choices(4) == std::vector<std::int32_t>{4}));
   BOOST_TEST((dim_choices(24) == std::vector<std::int32_t>{24, 12}));  // 6 is no multiple of 4
+  BOOST_TEST((dim_choices(20, true) == std::vector<std::int32_t>{20, 16, 12, 8, 4}));
+  BOOST_TEST(augmented_pool(tables_of_rows({10, 20}), 128, true).size() == 64U);
   const std::vector<Table> pool = augmented_pool(tables_of_rows({10, 20, 30}), 128);
   BOOST_TEST_REQUIRE(pool.size() == 18U);
   BOOST_TEST(pool[1].rows == 20);
