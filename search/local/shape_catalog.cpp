@@ -68,6 +68,8 @@ void ShapeCatalog::intern(PlanEvaluator& evaluator, std::size_t& begin) {
   const std::vector<ShapeId> ids = evaluator.intern_all(shapes);
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     entries_[begin].exchanged = evaluator.exchanged(shapes[k]);
+    // Where costs add up, pieces cost no more when whoever runs them joins them.
+    entries_[begin].one_width &= !evaluator.additive();
     entries_[begin++].shape = ids[k];
   }
 }

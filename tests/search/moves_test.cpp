@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
+#include "tests/search/fused_evaluator.h"
 #include "tests/search/table_evaluator.h"
 
 namespace neuroshard::search {
@@ -70,6 +71,48 @@ BOOST_AUTO_TEST_CASE(a_piece_changes_places_with_two_on_a_full_device) {
     return full.plan.placed(0).device == 1 || split;
   });
   BOOST_TEST((across && !split));
+}
+
+BOOST_AUTO_TEST_CASE(pieces_of_a_table_on_one_device_stay_equally_wide_for_who_runs_no_others) {
+  Rng rng(3);
+  const Workload workload = Full::tables_of({64, 48, 96, 16});
+  const Cluster cluster = test::make_cluster(3, std::int64_t{1} << 40);
+  test::FusedEvaluator evaluator = test::random_fused(rng, workload, 3);
+  for (const bool one_width : {false, true}) {
+    SearchSpace space = space_of(workload);
+    for (TableSpace& table : space.tables) {
+      table.one_width = one_width;
+      table.any_widths = true;
+    }
+    const Problem problem{workload, cluster, space};
+    const ShapeCatalog catalog(space, evaluator);
+    LocalPlan plan(problem, evaluator, catalog);
+    Assignment wholes;
+    for (std::int32_t table = 0; table < 4; ++table) {
+      wholes.push_back({catalog.whole(table), table % 3});
+    }
+    plan.assign(wholes);
+    MoveMix mix;
+    mix.resize = 0.1;
+    mix.uneven = 0.5;
+    const MoveSource source(mix, cluster.memory_bytes, true);
+    std::int64_t met = 0;
+    Move move;
+    for (int step = 0; step < 5'000; ++step) {
+      if (!source.draw(plan, 0, rng, move)) continue;
+      make(plan, move);
+      for (std::int32_t table = 0; table < 4; ++table) {
+        for (const std::int32_t one : plan.pieces_of(table)) {
+          for (const std::int32_t other : plan.pieces_of(table)) {
+            met += plan.placed(one).device == plan.placed(other).device &&
+                   plan.entry_of(one).dim != plan.entry_of(other).dim;
+          }
+        }
+      }
+    }
+    BOOST_TEST(plan.split_tables().size() > 0U);
+    BOOST_TEST((met == 0) == one_width);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
