@@ -44,14 +44,14 @@ bool widths_meet(const Plan& plan) {
   });
 }
 
-/// Two wide tables of many lookups, which narrow pieces have read by fewer lanes, among others.
+/// Wide tables that few lookups go to, which widths of all kinds suit, among narrow ones of many.
 Workload wide_tables() {
   Rng rng(3);
   Workload workload = test::generated_tables(14, rng);
-  for (std::size_t k = 0; k < 2; ++k) {
-    workload.tables[k].rows = 100'000;
-    workload.tables[k].dim = k == 0 ? 224 : 360;
-    workload.tables[k].pooling_factor = 4;
+  for (std::size_t k = 0; k < workload.tables.size(); ++k) {
+    Table& table = workload.tables[k];
+    table.pooling_factor = k < 4 ? 2 : 40;
+    table.dim = k < 4 ? static_cast<std::int32_t>(200 + 36 * k) : 20;
   }
   return workload;
 }
@@ -110,14 +110,14 @@ BOOST_AUTO_TEST_CASE(none_is_cheaper_as_the_file_holds_it_than_the_one_that_is_m
     BOOST_TEST_REQUIRE(made.ok());
     BOOST_TEST(!widths_meet(made->plan));
     BOOST_TEST(made->cost.cost_ms == simulate(workload, made->plan, models, cluster)->cost_ms);
-    std::size_t unequal = 0;
+    std::size_t unequal = 0;  // starts may be, moves alone keep to the rule
     for (const Offer& offer : offers.all) {
       unequal += widths_meet(offer.plan);
       const Plan written = io::torchrec_plan(offer.plan);
       const double cost_ms = simulate(workload, written, models, cluster)->cost_ms;
       BOOST_TEST(made->cost.cost_ms <= cost_ms * (1 + 1e-6));
     }
-    BOOST_TEST((unequal == 0) == keeps);
+    BOOST_TEST(unequal > 0);
   }
 }
 
