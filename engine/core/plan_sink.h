@@ -10,6 +10,11 @@ namespace neuroshard {
 class PlanSink {
  public:
   virtual ~PlanSink() = default;
+  /// Whether a plan of that cost would be looked at: to put one together takes a moment.
+  [[nodiscard]] virtual bool wants(double cost_ms) const {
+    static_cast<void>(cost_ms);
+    return true;
+  }
   /// A valid plan, as a rule in no particular order of shards, and what the search takes it to cost
   /// in milliseconds, which may be off by rounding.
   virtual void offer(const Plan& plan, double cost_ms) = 0;

@@ -83,6 +83,11 @@ class CheapestWritten final : public PlanSink {
                   const CostModels& models, const PlanOptions& options)
       : file_(file), workload_(workload), cluster_(cluster), models_(models), options_(options) {}
 
+  [[nodiscard]] bool wants(double cost_ms) const override {
+    const bool asked = options_.plans != nullptr && options_.plans->wants(cost_ms);
+    return asked || cost_ms < cost_ms_;
+  }
+
   void offer(const Plan& plan, double cost_ms) override {
     if (options_.plans != nullptr) options_.plans->offer(plan, cost_ms);
     if (cost_ms >= cost_ms_) return;
@@ -128,8 +133,9 @@ Result<PlanResult> plan_as_written(const PlanFile& file, const Workload& workloa
   // Of plans with equal blocks, make_plan() does not know whether the file has a place for them.
   PlanOptions own = options;
   own.advise = options.advise && !options.trainer.equal_columns;
+  // Files of trainers without rules for columns hold plans as they are.
   CheapestWritten others(file, workload, cluster, models, options);
-  own.plans = &others;
+  if (options.trainer.one_width_a_device || options.trainer.equal_columns) own.plans = &others;
   Result<PlanResult> best = make_plan(workload, cluster, models, own);
   if (best.status().code() == StatusCode::kInfeasible && options.advise && !own.advise) {
     return advised(file, workload, cluster, models, options, best.status());

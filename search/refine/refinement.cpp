@@ -192,6 +192,7 @@ std::vector<WalkResult> Refinement::run_walks(const IndexedWalk& walk) {
   for (const WalkResult& result : results) {
     budget_.add(result.candidates);
     if (options_.plans == nullptr || result.best.empty()) continue;
+    if (!options_.plans->wants(result.cost)) continue;
     options_.plans->offer(
         plan_of(result.best, problem_.workload, catalog_, problem_.cluster.devices), result.cost);
   }

@@ -99,26 +99,23 @@ BOOST_AUTO_TEST_CASE(none_is_cheaper_as_the_file_holds_it_than_the_one_that_is_m
   const CostModels models = load_cost_models("h200_sim")->models;
   const Cluster cluster{.devices = 3, .memory_bytes = std::int64_t{1} << 40};
   const PlanFile file = torchrec_file();
-  for (const bool keeps : {false, true}) {
-    Offers offers;
-    PlanOptions options;
-    options.evaluations = test::unless_sanitized(3'000, 1'000);
-    options.trainer = io::kTorchRecRules;
-    options.trainer.one_width_a_device = keeps;
-    options.plans = &offers;
-    const Result<PlanResult> made = make_plan_for(file, workload, cluster, models, options);
-    BOOST_TEST_REQUIRE(made.ok());
-    BOOST_TEST(!widths_meet(made->plan));
-    BOOST_TEST(made->cost.cost_ms == simulate(workload, made->plan, models, cluster)->cost_ms);
-    std::size_t unequal = 0;  // starts may be, moves alone keep to the rule
-    for (const Offer& offer : offers.all) {
-      unequal += widths_meet(offer.plan);
-      const Plan written = io::torchrec_plan(offer.plan);
-      const double cost_ms = simulate(workload, written, models, cluster)->cost_ms;
-      BOOST_TEST(made->cost.cost_ms <= cost_ms * (1 + 1e-6));
-    }
-    BOOST_TEST(unequal > 0);
+  Offers offers;
+  PlanOptions options;
+  options.evaluations = test::unless_sanitized(3'000, 1'000);
+  options.trainer = io::kTorchRecRules;
+  options.plans = &offers;
+  const Result<PlanResult> made = make_plan_for(file, workload, cluster, models, options);
+  BOOST_TEST_REQUIRE(made.ok());
+  BOOST_TEST(!widths_meet(made->plan));
+  BOOST_TEST(made->cost.cost_ms == simulate(workload, made->plan, models, cluster)->cost_ms);
+  std::size_t unequal = 0;  // starts may be, moves alone keep to the rule
+  for (const Offer& offer : offers.all) {
+    unequal += widths_meet(offer.plan);
+    const Plan written = io::torchrec_plan(offer.plan);
+    const double cost_ms = simulate(workload, written, models, cluster)->cost_ms;
+    BOOST_TEST(made->cost.cost_ms <= cost_ms * (1 + 1e-6));
   }
+  BOOST_TEST(unequal > 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
