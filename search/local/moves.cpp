@@ -210,22 +210,14 @@ bool may_change_places(const LocalPlan& plan, std::int32_t a, std::int32_t b) {
   return all_go(a, b) && all_go(b, a);
 }
 
-/// Whether another piece of the table stays on the device.
-bool meets(const LocalPlan& plan, std::int32_t table, const DeviceChange& change) {
-  const std::span<const std::int32_t> pieces = plan.pieces_of(table);
-  return std::any_of(pieces.begin(), pieces.end(), [&](std::int32_t piece) {
-    return plan.placed(piece).device == change.device && piece != change.without[0] &&
-           piece != change.without[1];
-  });
-}
-
-/// Whether another piece of the table that stays on the device, or comes, too, has other columns.
-bool meets_other_width(const LocalPlan& plan, const CatalogEntry& comes,
-                       const DeviceChange& change) {
+/// Whether a piece that comes minds another of its table, which stays on the device or comes, too:
+/// any where they have to be apart, or one of other columns.
+bool meets(const LocalPlan& plan, const CatalogEntry& comes, const DeviceChange& change) {
+  if (!comes.apart && !comes.one_width) return false;
   const std::span<const std::int32_t> pieces = plan.pieces_of(comes.table);
   const bool stays = std::any_of(pieces.begin(), pieces.end(), [&](std::int32_t piece) {
     return plan.placed(piece).device == change.device && piece != change.without[0] &&
-           piece != change.without[1] && plan.entry_of(piece).dim != comes.dim;
+           piece != change.without[1] && (comes.apart || plan.entry_of(piece).dim != comes.dim);
   });
   return stays || std::any_of(change.with.begin(), change.with.end(), [&](EntryId id) {
            if (id == kNoEntry) return false;
@@ -250,8 +242,7 @@ bool fits(const LocalPlan& plan, std::int64_t memory_bytes, Move& move) {
       if (entry == kNoEntry) continue;
       const CatalogEntry& comes = plan.catalog().entry(entry);
       if (!comes.goes_on(change.device)) return false;
-      if (comes.apart && meets(plan, comes.table, change)) return false;
-      if (comes.one_width && meets_other_width(plan, comes, change)) return false;
+      if (meets(plan, comes, change)) return false;
       dims += comes.exchanged.dims;
       bytes += comes.bytes;
     }
