@@ -49,50 +49,47 @@ pooled_features+=,lookup_bytes,distinct_bytes,dim,pooling_factor,log_batch_size,
 kinds=("pooled 100" "features 8 --max-features 16" "sequences 10 --not-pooled 1"
   "mixed 7 --max-features 16 --not-pooled 0.4")
 
+# collect_sets POOL END SEED PERCENT PAPER LARGE MANY ALIKE: hundredths of so many sets of each of these kinds, by
+# collect_compute's `collect`.
+collect_sets() {
+  local percent=$4 alike
+  "${collect[@]}" --tables "$work/${1}_$batch.json" --max-tables 15 \
+    --samples $(($5 * percent / 100 / share / part)) --seed "${draw}1$3" --output "$work/${name}_paper_$2"
+  "${collect[@]}" --tables examples/dlrm_dcnv2.json --max-tables 12 \
+    --samples $(($6 * percent / 100 / share / part)) --seed "${draw}2$3" --output "$work/${name}_large_$2"
+  "${collect[@]}" --tables "$work/${1}_$batch.json" --max-tables 120 \
+    --samples $(($7 * percent / 100 / share / part)) --seed "${draw}3$3" --output "$work/${name}_many_$2"
+  alike=$(($8 * percent / 100 / share / part))
+  "${collect[@]}" --tables "$work/${1}_$batch.json" --max-tables 300 --max-distinct 3 \
+    --samples $((alike > 0 ? alike : 1)) --seed "${draw}9$3" --output "$work/${name}_alike_$2"
+}
+
 # collect_compute NAME PROFILE MEMORY KIND SHARE OPTION..: for each batch size sets as the paper draws
 # them, sets of the second pool, sets as large as those of a device that holds a hundred shards, and
 # families: up to three tables, each of them up to hundreds of times. Then all of these again of tables of any
 # width. Most have the size that most models are trained at.
 collect_compute() {
-  local name=$1 kind=$4 of_kind=$5 batch share width dim percent seed end alike
+  local name=$1 kind=$4 of_kind=$5 batch share width dim percent seed end collect
   for batch in "${batch_sizes[@]}"; do
     share=1
     [ "$batch" -eq 65536 ] || share=3
+    local each=("$neuroshard" collect compute --backend sim --profile "$2" --max-memory "$3"
+      --row-parts 128 --batch-size "$batch" "${@:6}")
     for width in "${widths[@]}"; do
       read -r dim percent <<< "$width"
-      percent=$((percent * of_kind))
       seed=$batch end=${kind}_${batch}_$dim
       [ "$dim" -eq 128 ] || seed=$dim$batch
-      local collect=("$neuroshard" collect compute --backend sim --profile "$2" --max-memory "$3"
-        --row-parts 128 --batch-size "$batch" --max-dim "$dim" "${@:6}")
-      "${collect[@]}" --tables "$work/pool_$batch.json" --max-tables 15 \
-        --samples $((250 * percent / 100 / share / part)) --seed "${draw}1$seed" --output "$work/${name}_paper_$end"
-      "${collect[@]}" --tables examples/dlrm_dcnv2.json --max-tables 12 \
-        --samples $((180 * percent / 100 / share / part)) --seed "${draw}2$seed" --output "$work/${name}_large_$end"
-      "${collect[@]}" --tables "$work/pool_$batch.json" --max-tables 120 \
-        --samples $((80 * percent / 100 / share / part)) --seed "${draw}3$seed" --output "$work/${name}_many_$end"
-      alike=$((40 * percent / 100 / share / part))
-      "${collect[@]}" --tables "$work/pool_$batch.json" --max-tables 300 --max-distinct 3 \
-        --samples $((alike > 0 ? alike : 1)) --seed "${draw}9$seed" --output "$work/${name}_alike_$end"
+      collect=("${each[@]}" --max-dim "$dim")
+      collect_sets pool "$end" "$seed" $((percent * of_kind)) 250 180 80 40
       compute+=(--data "$work/${name}_paper_$end" --data "$work/${name}_large_$end"
         --data "$work/${name}_many_$end")
       families+=(--data "$work/${name}_alike_$end")
     done
     for width in "${any_widths[@]}"; do
       read -r dim percent <<< "$width"
-      percent=$((percent * of_kind))
-      seed=$dim$batch end=${kind}_${batch}_any_$dim
-      local collect=("$neuroshard" collect compute --backend sim --profile "$2" --max-memory "$3"
-        --row-parts 128 --batch-size "$batch" --max-dim "$dim" --widths all "${@:6}")
-      "${collect[@]}" --tables "$work/few_$batch.json" --max-tables 15 \
-        --samples $((200 * percent / 100 / share / part)) --seed "${draw}1$seed" --output "$work/${name}_paper_$end"
-      "${collect[@]}" --tables examples/dlrm_dcnv2.json --max-tables 12 \
-        --samples $((100 * percent / 100 / share / part)) --seed "${draw}2$seed" --output "$work/${name}_large_$end"
-      "${collect[@]}" --tables "$work/few_$batch.json" --max-tables 120 \
-        --samples $((60 * percent / 100 / share / part)) --seed "${draw}3$seed" --output "$work/${name}_many_$end"
-      alike=$((40 * percent / 100 / share / part))
-      "${collect[@]}" --tables "$work/few_$batch.json" --max-tables 300 --max-distinct 3 \
-        --samples $((alike > 0 ? alike : 1)) --seed "${draw}9$seed" --output "$work/${name}_alike_$end"
+      end=${kind}_${batch}_any_$dim
+      collect=("${each[@]}" --max-dim "$dim" --widths all)
+      collect_sets few "$end" "$dim$batch" $((percent * of_kind)) 200 100 60 40
       any_width+=(--data "$work/${name}_paper_$end" --data "$work/${name}_large_$end"
         --data "$work/${name}_many_$end" --data "$work/${name}_alike_$end")
     done
