@@ -155,7 +155,7 @@ std::optional<Move> Descent::best_move(std::int32_t from) {
 
 /// Makes the move if the whole plan gets no costlier by it.
 bool Descent::make(const Move& move) {
-  const std::array<Edit, 3> undo = search::make(plan_, move);
+  const Edits undo = search::make(plan_, move);
   ++candidates_;
   const double cost = coster_.cost(plan_);
   const bool gains = cost < cost_ - kRealGain * std::abs(cost_);

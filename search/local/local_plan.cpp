@@ -177,20 +177,21 @@ Edit LocalPlan::apply(const Edit& edit) {
     exchange(edit.devices[0], edit.devices[1]);
     return edit;
   }
-  const auto index = static_cast<std::size_t>(edit.piece);
+  const std::int32_t piece = edit.piece == kNewPiece ? next_piece() : edit.piece;
+  const auto index = static_cast<std::size_t>(piece);
   if (index == pieces_.size()) {
     pieces_.emplace_back();
   } else if (pieces_[index].device == kNoDevice) {
     free_.pop_back();  // it is next_piece()
   }
   const Placed before{pieces_[index].entry, pieces_[index].device};
-  if (before.device != kNoDevice) detach(edit.piece);
+  if (before.device != kNoDevice) detach(piece);
   if (edit.to.device != kNoDevice) {
-    attach(edit.piece, edit.to);
+    attach(piece, edit.to);
   } else {
-    free_.push_back(edit.piece);
+    free_.push_back(piece);
   }
-  return {edit.piece, before, {}};
+  return {piece, before, {}};
 }
 
 void take_back(const Edit& undo, Assignment& assignment) {

@@ -15,6 +15,7 @@ namespace neuroshard::search {
 
 inline constexpr std::int32_t kNoDevice = -1;
 inline constexpr std::int32_t kNoPiece = -1;
+inline constexpr std::int32_t kNewPiece = -2;  ///< of an edit: the next number that is not in use
 
 /// A piece of a table and where it is; kNoDevice: nowhere, the piece is not in use.
 struct Placed {
@@ -27,8 +28,8 @@ struct Placed {
 /// All pieces of a plan, by number. Pieces not in use are allowed.
 using Assignment = std::vector<Placed>;
 
-/// Gives a piece another width or device, makes it (its number is LocalPlan::next_piece()), or
-/// takes it away (device kNoDevice).
+/// Gives a piece another width or device, makes it (its number is LocalPlan::next_piece(), or
+/// kNewPiece stands for it), or takes it away (device kNoDevice).
 struct Edit {
   std::int32_t piece = kNoPiece;  ///< kNoPiece: `devices` exchange all they have
   Placed to;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "search/local/trade.h"
+
 namespace neuroshard::search {
 namespace {
 
@@ -287,8 +289,8 @@ Move resize_of(const LocalPlan& plan, std::int32_t piece, EntryId keeps, std::in
   return move;
 }
 
-std::array<Edit, 3> make(LocalPlan& plan, const Move& move) {
-  std::array<Edit, 3> undo;
+Edits make(LocalPlan& plan, const Move& move) {
+  Edits undo;
   for (int edit = 0; edit < move.edit_count; ++edit) {
     const auto index = static_cast<std::size_t>(edit);
     undo[index] = plan.apply(move.edits[index]);
@@ -296,7 +298,7 @@ std::array<Edit, 3> make(LocalPlan& plan, const Move& move) {
   return undo;
 }
 
-void take_back(LocalPlan& plan, const Move& move, const std::array<Edit, 3>& undo) {
+void take_back(LocalPlan& plan, const Move& move, const Edits& undo) {
   for (int edit = move.edit_count; edit > 0; --edit) {
     plan.apply(undo[static_cast<std::size_t>(edit) - 1]);
   }
@@ -338,8 +340,9 @@ bool MoveSource::draw_edits(const LocalPlan& plan, std::int32_t busiest, Rng& rn
   if (plan.pieces_on(a).empty()) return false;
   const std::int32_t piece = any_of(plan.pieces_on(a), rng);
   if (!movable(plan, piece)) return false;
-  if (plan.catalog().any_widths(plan.entry_of(piece).table) && (kind -= mix_.resize) < 0) {
-    return draw_resize(plan, piece, rng, move);
+  if (plan.catalog().any_widths(plan.entry_of(piece).table)) {
+    if ((kind -= mix_.resize) < 0) return draw_resize(plan, piece, rng, move);
+    if ((kind -= mix_.trade) < 0) return draw_trade(plan, piece, b, memory_bytes_, rng, move);
   }
   if ((kind -= mix_.split) < 0) return draw_split(plan, piece, b, mix_.uneven, rng, move);
   if ((kind -= mix_.swap) < 0) return draw_swap(plan, piece, b, rng, move);

@@ -1,24 +1,13 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <utility>
 
 #include "engine/core/rng.h"
 #include "search/local/local_plan.h"
+#include "search/local/move.h"
 
 namespace neuroshard::search {
-
-/// A change of a plan that touches one or two devices, and what it makes of them.
-struct Move {
-  std::array<DeviceChange, 2> changes;
-  std::array<Edit, 3> edits;
-  int edit_count = 0;
-
-  // After the move, of changes[k].device:
-  std::array<float, 2> compute_ms{};
-  std::array<std::int64_t, 2> dims{};
-};
 
 /// `piece` to another device.
 Move shift_of(const LocalPlan& plan, std::int32_t piece, std::int32_t device);
@@ -40,8 +29,8 @@ Move resize_of(const LocalPlan& plan, std::int32_t piece, EntryId keeps, std::in
                EntryId gets);
 
 /// Makes the move. Returns what takes it back, edit by edit.
-std::array<Edit, 3> make(LocalPlan& plan, const Move& move);
-void take_back(LocalPlan& plan, const Move& move, const std::array<Edit, 3>& undo);
+Edits make(LocalPlan& plan, const Move& move);
+void take_back(LocalPlan& plan, const Move& move, const Edits& undo);
 
 /// Fills in dims and compute costs; false when a device has not the memory or may not have a piece.
 bool price(LocalPlan& plan, std::int64_t memory_bytes, Move& move);
@@ -53,6 +42,8 @@ struct MoveMix {
   double merge = 0.1;
   /// Columns from a piece to another of its table, where they may be in any widths.
   double resize = 0;
+  /// Some columns of two such tables for each other, see draw_trade(). No MoveGuard knows them.
+  double trade = 0;
   /// Of the splits of such tables, those that are not in the middle.
   double uneven = 0;
   /// Of all contents of two devices, where devices are not alike to the cost models.

@@ -30,11 +30,12 @@ std::optional<DividedPlan> plan_by_load(const Problem& problem, const PlanEvalua
 /// costliest, the two costliest, .. by halves; where costs add up, with the cheapest_divisions()
 /// for several heaviest pieces; then with the costliest table over all devices in even blocks, the
 /// two costliest, and so on, until some in a row are no cheaper (half as many more at a time while
-/// none fits). Where costs do not add up, then with the tables worth_replicating(). The costlier a
-/// table, the more the device decides the cost that has to hold it, or a column of it, by itself.
-/// At last, where costs add up, with one table after the other in another division than the best of
-/// these plans or `first` has, as long as that is cheaper. Ends when `stop` says so, or after
-/// `budget` plans. Nothing where the catalog has no such divisions, or no plan fits.
+/// none fits), and where memory is short the same with the largest tables. Where costs do not add
+/// up, then with the tables worth_replicating(). The costlier a table, the more the device decides
+/// the cost that has to hold it, or a column of it, by itself. At last, where costs add up, with
+/// one table after the other in another division than the best of these plans or `first` has, or
+/// two of few, as long as that is cheaper. Ends when `stop` says so, or after `budget` plans.
+/// Nothing where the catalog has no such divisions, or no plan fits.
 std::optional<FastPlan> fast_row_plan(const Problem& problem, const PlanEvaluator& evaluator,
                                       const ShapeCatalog& catalog, const StopCheck& stop,
                                       std::int64_t budget = kNoBudget,

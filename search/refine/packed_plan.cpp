@@ -11,7 +11,9 @@
 namespace neuroshard::search {
 namespace {
 
-constexpr std::int64_t kLarge = 4;  // a table is large from a fourth of a device's memory on
+// A table is large from a fourth of a device's memory on. Where costs add up, small ones in blocks
+// pay, too: they take from all devices alike what no columns of theirs would.
+constexpr std::int64_t kLarge = 4;
 constexpr std::size_t kMostBlockTables = 8;  // that are tried in blocks
 
 class PackedPlans {
@@ -21,7 +23,7 @@ class PackedPlans {
       : problem_(problem), evaluator_(evaluator), catalog_(catalog), stop_(stop), budget_(budget) {}
 
   std::optional<FastPlan> run() {
-    std::vector<std::int32_t> left = large_tables();
+    std::vector<std::int32_t> left = block_tables();
     attempt({});
     for (std::vector<std::int32_t> spread; !left.empty() && !over();) {
       std::optional<std::size_t> best;
@@ -42,12 +44,13 @@ class PackedPlans {
  private:
   [[nodiscard]] bool over() const { return stop_.stop() || evaluations_ >= budget_; }
 
-  /// Those that can be in blocks, the costliest first.
-  [[nodiscard]] std::vector<std::int32_t> large_tables() const {
+  /// Those that are tried in blocks, the costliest first.
+  [[nodiscard]] std::vector<std::int32_t> block_tables() const {
+    const std::int64_t least = evaluator_.additive() ? 0 : problem_.cluster.memory_bytes / kLarge;
     std::vector<std::int32_t> tables = costliest_tables(evaluator_, catalog_);
     std::erase_if(tables, [&](std::int32_t table) {
       return catalog_.block(table) == kNoEntry ||
-             catalog_.entry(catalog_.whole(table)).bytes < problem_.cluster.memory_bytes / kLarge;
+             catalog_.entry(catalog_.whole(table)).bytes < least;
     });
     if (tables.size() > kMostBlockTables) tables.resize(kMostBlockTables);
     return tables;

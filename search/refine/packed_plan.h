@@ -13,8 +13,9 @@ namespace neuroshard::search {
 
 /// A plan for little memory: what placing by load cannot fit it cuts into many pieces, each of
 /// which costs something. Here tables are packed by memory, in as few pieces as fit, beside those
-/// large ones in even row blocks over all devices that make the plan cheapest, chosen one after the
-/// other; each plan then descends. Nothing when packing finds none, or after `budget` plans.
+/// in even row blocks over all devices that make the plan cheapest, chosen one after the other
+/// (large ones; of any size where costs add up); each plan then descends. Nothing when packing
+/// finds none, or after `budget` plans.
 std::optional<FastPlan> packed_plan(const Problem& problem, const PlanEvaluator& evaluator,
                                     const ShapeCatalog& catalog, const StopCheck& stop,
                                     std::int64_t budget);

@@ -47,7 +47,7 @@ class Tidying {
     if (!price(plan_, memory_bytes_, move)) return false;
     if (std::isinf(cells_.price_ms(plan_, move))) return false;
     cells_.make();
-    const std::array<Edit, 3> undo = search::make(plan_, move);
+    const Edits undo = search::make(plan_, move);
     const double moved = cost();
     if (moved <= cost_) {
       cost_ = moved;

@@ -1,7 +1,9 @@
 // Plans where the tables fill nearly all memory.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/core/plan_bytes.h"
 #include "engine/core/reuse_histogram.h"
@@ -29,6 +31,75 @@ BOOST_AUTO_TEST_CASE(large_tables_are_in_few_pieces) {
     const PlanResult found = make_plan(workload, {8, each}, models, options).value();
     BOOST_TEST(found.cost.cost_ms < 4.0, fill);
     for (const std::int64_t bytes : device_bytes(workload, found.plan)) BOOST_TEST(bytes <= each);
+  }
+}
+
+// A few tables by TorchRec's formula, and the best plans of columns in multiples of 4 and of even
+// blocks of rows, as proven by an integer program (CP-SAT 9.15). Many tables are in rows in them,
+// of which none would be so alone, and columns of the others fill what is left.
+BOOST_AUTO_TEST_CASE(few_tables_have_the_best_plan_there_is) {
+  struct Shape {
+    std::int64_t rows;
+    std::int32_t dim;
+    double pooling;
+  };
+  struct Task {
+    std::int32_t devices;
+    std::int64_t memory;
+    double best_ms;
+    std::vector<Shape> tables;
+  };
+  const std::vector<Task> tasks{{2,
+                                 636'988'816,
+                                 0.4137,
+                                 {{53'561, 20, 0.76},
+                                  {8134, 32, 3.29},
+                                  {287, 4, 2.69},
+                                  {2154, 4, 1.38},
+                                  {2'353'347, 128, 1.81}}},
+                                {6,
+                                 308'423'477,
+                                 0.6333,
+                                 {{3'300'272, 128, 0.73},
+                                  {984'634, 16, 1.31},
+                                  {33'310, 16, 10.38},
+                                  {21'272, 36, 9.81},
+                                  {123, 128, 2.39}}},
+                                {5,
+                                 187'169'668,
+                                 0.9559,
+                                 {{1'444'911, 128, 2.41},
+                                  {138'182, 32, 4.79},
+                                  {9'071'948, 4, 28.45},
+                                  {312, 128, 0.54},
+                                  {446, 64, 0.79},
+                                  {366, 4, 0.68},
+                                  {475, 36, 3.28},
+                                  {840'514, 4, 0.57},
+                                  {5485, 32, 37.4}}},
+                                {4,
+                                 43'760'236,
+                                 1.0516,
+                                 {{271'845, 32, 5.86},
+                                  {94'105, 64, 33.1},
+                                  {425'735, 64, 7.5},
+                                  {13'826, 4, 1.22},
+                                  {6726, 128, 0.71}}}};
+  const CostModels models = load_cost_models("torchrec")->models;
+  for (const Task& task : tasks) {
+    Workload workload;
+    for (const Shape& shape : task.tables) {
+      Table& table = workload.tables.emplace_back();
+      table.name = "t" + std::to_string(workload.tables.size());
+      table.rows = shape.rows;
+      table.dim = shape.dim;
+      table.pooling_factor = shape.pooling;
+    }
+    PlanOptions options;
+    options.evaluations = 30'000;
+    const PlanResult found =
+        make_plan(workload, {task.devices, task.memory}, models, options).value();
+    BOOST_TEST(found.cost.cost_ms < 1.001 * task.best_ms, task.devices << " devices");
   }
 }
 

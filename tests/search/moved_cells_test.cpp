@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(cells_and_bytes_are_those_counted_anew_after_any_moves) {
     plan.assign(start.pieces);
     cells.start(start, 0.5);
     const MoveSource source({}, kPlenty, true);
-    std::vector<std::pair<Move, std::array<Edit, 3>>> made;  // since moves last stood
+    std::vector<std::pair<Move, Edits>> made;  // since moves last stood
     int splits = 0;
     for (int step = 0; step < 400; ++step) {
       Move move;
