@@ -167,17 +167,6 @@ BOOST_AUTO_TEST_CASE(hosts_share_tables_that_none_of_them_holds_alone) {
              refused.status().message());
 }
 
-BOOST_AUTO_TEST_CASE(plans_do_not_depend_on_threads_and_come_again) {
-  const Workload workload = large_tables(40, 10);
-  CostModels models = load_cost_models("torchrec")->models;
-  PlanOptions options;
-  options.evaluations = test::unless_sanitized(5000, 2000);
-  options.threads = 1;
-  const Plan one = make_plan(workload, {8, kGiB, 4000 * kGiB}, models, options)->plan;
-  options.threads = 4;
-  BOOST_TEST((make_plan(workload, {8, kGiB, 4000 * kGiB}, models, options)->plan == one));
-}
-
 BOOST_AUTO_TEST_CASE(a_time_limit_that_is_too_short_for_anything_leaves_a_plan) {
   const Workload workload = large_tables(60, 13);
   PlanOptions options;

@@ -159,21 +159,6 @@ BOOST_AUTO_TEST_CASE(mixed_plans_have_each_table_as_one_of_the_two_has_it) {
   BOOST_TEST(mixed_plans(tight, 0, alone[0], 1, alone[1], best_ms).empty());
 }
 
-BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_plan_on_any_number_of_threads) {
-  const TwoModels models;
-  const Workload workload = tables_of(20, 9, false);
-  const Cluster cluster{.devices = 4, .memory_bytes = std::int64_t{1} << 34};
-  PlanOptions options = repeatable();
-  const RobustPlan one =
-      make_robust_plan(kAnyFile, workload, cluster, models.both, options).value();
-  options.threads = 3;
-  const RobustPlan three =
-      make_robust_plan(kAnyFile, workload, cluster, models.both, options).value();
-  BOOST_TEST((one.plan.plan == three.plan.plan));
-  BOOST_TEST(one.plan.evaluations == three.plan.evaluations);
-  BOOST_TEST(!one.plan.stopped_early);
-}
-
 BOOST_AUTO_TEST_CASE(rows_over_a_host_of_the_cluster_have_costs) {
   const TwoModels models;
   Workload workload = tables_of(1, 3, false);
