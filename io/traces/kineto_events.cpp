@@ -12,7 +12,9 @@
 namespace neuroshard::io {
 namespace {
 
-constexpr double kMostUs = 1e15;  // since the trace's base time
+// Since the trace's base time or, in those of older PyTorch, since 1970: 285 years, up to which
+// doubles have whole microseconds.
+constexpr double kMostUs = 9e15;
 constexpr std::size_t kMostSplits = 65536;
 
 /// An entry's time. Traces of old have no duration of what was not over.
@@ -22,8 +24,7 @@ Result<std::optional<TimeRange>> time_of(JsonObject& event) {
   if (!start || !length) return std::optional<TimeRange>();
   TimeRange time;
   NEUROSHARD_ASSIGN_OR_RETURN(time.start, start->number(-kMostUs, kMostUs));
-  NEUROSHARD_ASSIGN_OR_RETURN(const double us, length->number(0, kMostUs));
-  time.end = time.start + us;
+  NEUROSHARD_ASSIGN_OR_RETURN(time.us, length->number(0, kMostUs));
   return std::optional(time);
 }
 
@@ -173,8 +174,7 @@ Status add_kineto_event(const JsonValue& value, KinetoEvents& events) {
     NEUROSHARD_ASSIGN_OR_RETURN(args, own->object());
   }
   if (category == "kernel") {
-    events.kernels.push_back(
-        {integer_in(args, "External id").value_or(-1), time->end - time->start});
+    events.kernels.push_back({integer_in(args, "External id").value_or(-1), time->us});
   } else if (category == "cpu_op") {
     const OperatorEvent op{integer_in(fields, "tid").value_or(-1), *time,
                            integer_in(args, "External id").value_or(-1)};

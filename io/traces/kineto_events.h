@@ -12,11 +12,13 @@
 
 namespace neuroshard::io {
 
-/// Microseconds of a profiler's trace.
+/// Microseconds of a profiler's trace. The length is kept as the trace has it: of starts since 1970
+/// doubles keep a quarter of a microsecond.
 struct TimeRange {
   double start = 0;
-  double end = 0;
-  [[nodiscard]] bool has(double time) const { return start <= time && time < end; }
+  double us = 0;
+  [[nodiscard]] double end() const { return start + us; }
+  [[nodiscard]] bool has(double time) const { return start <= time && time < end(); }
 };
 
 /// An operator on the CPU, which may launch kernels.

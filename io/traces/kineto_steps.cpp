@@ -21,7 +21,7 @@ class LookupTimes {
   }
 
   [[nodiscard]] double us(const OperatorEvent& op) const {
-    return by_kernels_ ? kernels_us(op) : op.time.end - op.time.start;
+    return by_kernels_ ? kernels_us(op) : op.time.us;
   }
 
   /// Of all kernels that were launched there.
@@ -29,7 +29,7 @@ class LookupTimes {
     double sum = 0;
     auto inside = std::lower_bound(operators_.begin(), operators_.end(), op);
     for (; inside != operators_.end() && inside->thread == op.thread; ++inside) {
-      if (inside->time.start > op.time.end) break;
+      if (inside->time.start > op.time.end()) break;
       const auto own = inside->id < 0 ? kernels_.end() : kernels_.find(inside->id);
       if (own != kernels_.end()) sum += own->second;
     }
@@ -164,8 +164,8 @@ bool add_exchanges(const StepSums& sums, const LookupTimes& times, KinetoRank& r
   double forward = times.kernels_us(sums.first->op);
   double backward = times.kernels_us(sums.last->op);
   if (sums.first_by_gloo != sums.last_by_gloo) {
-    forward = sums.first_by_gloo->end - sums.first_by_gloo->start;
-    backward = sums.last_by_gloo->end - sums.last_by_gloo->start;
+    forward = sums.first_by_gloo->us;
+    backward = sums.last_by_gloo->us;
   }
   forward_us += forward;
   backward_us += backward;
@@ -219,8 +219,8 @@ void set_means(const RunSums& run, KinetoRank& rank) {
 Status add_kineto_steps(KinetoEvents& events, KinetoRank& rank) {
   const LookupTimes times(events);
   if (events.steps.empty()) {
-    const double most = std::numeric_limits<double>::infinity();
-    events.steps.push_back({-most, most});
+    using Limits = std::numeric_limits<double>;
+    events.steps.push_back({Limits::lowest(), Limits::infinity()});
   }
   rank.steps = 0;
   RunSums run;

@@ -44,6 +44,7 @@ Status kineto_refusal(const std::string& from, const std::string& to) {
   return parse_kineto_trace(text, "my.json").status();
 }
 
+/// An entry of "traceEvents"; times in microseconds.
 std::string event(const std::string& category, const std::string& name, double start, double us,
                   const std::string& args) {
   return R"({"ph": "X", "cat": ")" + category + R"(", "name": ")" + name +
@@ -51,28 +52,32 @@ std::string event(const std::string& category, const std::string& name, double s
          R"(, "args": {)" + args + "}},\n";
 }
 
-/// Operators launch kernels that run later: a lookup of 70 us, another of 40 us that is no lookup,
-/// a backward pass of 100 us in two kernels, exchanges of 300 and 500 us.
-std::string gpu_trace() {
+/// Operators launch kernels that run later: a lookup of 70 us, another of 40 us that is no lookup
+/// and starts `gap` after the lookup's end, a backward pass of 100 us in two kernels, exchanges of
+/// 300 and 500 us. Times are since `base`.
+std::string gpu_trace(double base = 0, double gap = 1) {
   const std::string exchange = R"("Concrete Inputs": ["", "", "", "[64]", "[64]", "True"],
       "Input type": ["c10::Half", "c10::Half", "", "ScalarList", "ScalarList", "Scalar"],)";
+  const auto op = [&](const std::string& name, double start, double us, const std::string& args) {
+    return event("cpu_op", name, base + start, us, args);
+  };
+  const auto kernel = [&](const std::string& name, double start, double us, int id) {
+    return event("kernel", name, base + start, us, "\"External id\": " + std::to_string(id));
+  };
   return R"({"deviceProperties": [{"id": 0, "name": "NVIDIA H100"}], "traceEvents": [)"
          "\n" +
-         event("cpu_op", "fbgemm::split_embedding_codegen_lookup_sgd_function", 10, 5,
-               R"("External id": 1)") +
-         event("cpu_op", "fbgemm::split_embedding_codegen_forward", 12, 2, R"("External id": 2)") +
-         event("cpu_op", "aten::mul", 16, 2, R"("External id": 3)") +
-         event("cpu_op", "c10d::alltoall_base_", 20, 2, exchange + R"("External id": 4)") +
-         event("cpu_op", "c10d::alltoall_base_", 30, 3, exchange + R"("External id": 5)") +
-         event("cpu_op", "record_param_comms", 31, 1, R"("External id": 6)") +
-         event("cpu_op", "torch::autograd::CppNode<SplitLookupFunction_sgd_Op>", 40, 5,
-               R"("External id": 7, "Input Dims": [[8, 12]])") +
-         event("kernel", "forward", 100, 70, R"("External id": 2)") +
-         event("kernel", "mul", 200, 40, R"("External id": 3)") +
-         event("kernel", "ncclDevKernel_SendRecv", 300, 300, R"("External id": 4)") +
-         event("kernel", "ncclDevKernel_SendRecv", 700, 500, R"("External id": 6)") +
-         event("kernel", "sort", 1300, 30, R"("External id": 7)") +
-         event("kernel", "update", 1400, 70, R"("External id": 7)") + "{}]}";
+         op("fbgemm::split_embedding_codegen_lookup_sgd_function", 10, 5, R"("External id": 1)") +
+         op("fbgemm::split_embedding_codegen_forward", 12, 2, R"("External id": 2)") +
+         op("aten::mul", 15 + gap, 2, R"("External id": 3)") +
+         op("c10d::alltoall_base_", 20, 2, exchange + R"("External id": 4)") +
+         op("c10d::alltoall_base_", 30, 3, exchange + R"("External id": 5)") +
+         op("record_param_comms", 31, 1, R"("External id": 6)") +
+         op("torch::autograd::CppNode<SplitLookupFunction_sgd_Op>", 40, 5,
+            R"("External id": 7, "Input Dims": [[8, 12]])") +
+         kernel("forward", 100, 70, 2) + kernel("mul", 200, 40, 3) +
+         kernel("ncclDevKernel_SendRecv", 300, 300, 4) +
+         kernel("ncclDevKernel_SendRecv", 700, 500, 6) + kernel("sort", 1300, 30, 7) +
+         kernel("update", 1400, 70, 7) + "{}]}";
 }
 
 }  // namespace
@@ -123,6 +128,16 @@ BOOST_AUTO_TEST_CASE(on_a_gpu_times_are_those_of_the_kernels_launched_there) {
   BOOST_TEST((rank.step.forward_bytes == std::vector<std::int64_t>{128}));
   BOOST_TEST((rank.batch_size == 8 && rank.step.dims == 12));
   BOOST_TEST(!rank.step.lookups.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(times_may_be_since_1970_as_older_pytorch_writes_them) {
+  const KinetoRank rank = test::value_of(parse_kineto_trace(gpu_trace(), "gpu.json"));
+  const KinetoRank since_1970 =
+      test::value_of(parse_kineto_trace(gpu_trace(1691508937187488.0), "gpu.json"));
+  BOOST_TEST((since_1970 == rank));
+  check_refused(
+      parse_kineto_trace(gpu_trace(1.7e18), "gpu.json").status(),  // nanoseconds
+      {"gpu.json: $.traceEvents[0].ts: found 17", "expected a number from -9e+15 to 9e+15"});
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_has_a_file_of_each_rank_whatever_its_name) {
