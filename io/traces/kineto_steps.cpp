@@ -29,7 +29,8 @@ class LookupTimes {
     double sum = 0;
     auto inside = std::lower_bound(operators_.begin(), operators_.end(), op);
     for (; inside != operators_.end() && inside->thread == op.thread; ++inside) {
-      if (inside->time.start > op.time.end()) break;
+      // The next one may start where this one ends; this one may have no length.
+      if (inside->time.start >= op.time.end() && inside->time.start > op.time.start) break;
       const auto own = inside->id < 0 ? kernels_.end() : kernels_.find(inside->id);
       if (own != kernels_.end()) sum += own->second;
     }

@@ -140,6 +140,14 @@ BOOST_AUTO_TEST_CASE(times_may_be_since_1970_as_older_pytorch_writes_them) {
       {"gpu.json: $.traceEvents[0].ts: found 17", "expected a number from -9e+15 to 9e+15"});
 }
 
+BOOST_AUTO_TEST_CASE(an_operator_that_starts_where_another_ends_is_not_inside_it) {
+  const KinetoRank rank = test::value_of(parse_kineto_trace(gpu_trace(), "gpu.json"));
+  BOOST_TEST((test::value_of(parse_kineto_trace(gpu_trace(0, 0), "gpu.json")) == rank));
+  std::string short_one = gpu_trace();  // of whole microseconds: less than one
+  swap_words(short_one, "\"ts\": 30.000000, \"dur\": 3.0", "\"ts\": 31.000000, \"dur\": 0.0");
+  BOOST_TEST((test::value_of(parse_kineto_trace(short_one, "gpu.json")) == rank));
+}
+
 BOOST_AUTO_TEST_CASE(a_folder_has_a_file_of_each_rank_whatever_its_name) {
   const StepTrace trace = test::value_of(read_kineto_steps(kineto_folder()));
   BOOST_TEST(trace.ranks.size() == 2u);
