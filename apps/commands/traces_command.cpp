@@ -62,6 +62,20 @@ std::string trace_summary(const io::StepTrace& trace) {
          "; a table file has to say them\n";
 }
 
+/// What a profiler's traces were asked for and do not say; "" where they say it.
+std::string unknown_times(const std::string& folder, const io::StepTrace& trace) {
+  std::vector<std::string> ranks;
+  for (std::size_t k = 0; k < trace.ranks.size(); ++k) {
+    if (!trace.ranks[k].forward_ms) ranks.push_back(std::to_string(k));
+  }
+  if (ranks.empty()) return "";
+  const std::string whose =
+      ranks.size() == 1 ? "rank " + ranks.front()
+                        : with_commas(std::ssize(ranks)) + " ranks, " + ranks.front() + " first";
+  return folder + ": no times of lookups of " + whose +
+         ": no GPU kernel names an operator of their forward or backward pass in \"External id\"";
+}
+
 Status write_data(const io::TracedSets& sets, io::NewFolder& folder) {
   const std::string compute = "compute/";
   NEUROSHARD_RETURN_IF_ERROR(
@@ -123,6 +137,7 @@ class TracesImportCommand final : public Command {
     NEUROSHARD_RETURN_IF_ERROR(folder.append("trace.json", io::format_step_trace(trace)));
     if (sets) NEUROSHARD_RETURN_IF_ERROR(write_data(*sets, folder));
     NEUROSHARD_RETURN_IF_ERROR(folder.complete());
+    if (kineto_) note_if_any(unknown_times(*kineto_, trace));
     return print(trace_summary(trace) + (sets ? data_summary(*sets, output_) : ""));
   }
 

@@ -180,6 +180,7 @@ struct RunSums {
   double forward_exchange_us = 0;
   double backward_exchange_us = 0;
   double lookups = 0;
+  std::int64_t timed = 0;      ///< steps whose lookups have times of both passes
   std::int64_t exchanged = 0;  ///< steps with both exchanges
   std::int64_t counted = 0;    ///< steps that say their lookups
 };
@@ -193,6 +194,7 @@ Status add_step(const StepSums& sums, const LookupTimes& times, RunSums& run, Ki
   NEUROSHARD_RETURN_IF_ERROR(add_shapes(sums, rank.steps == 0, rank));
   const bool exchanged =
       add_exchanges(sums, times, rank, run.forward_exchange_us, run.backward_exchange_us);
+  run.timed += sums.forward_us > 0 && sums.backward_us > 0 ? 1 : 0;
   run.exchanged += exchanged ? 1 : 0;
   run.forward_us += sums.forward_us;
   run.backward_us += sums.backward_us;
@@ -205,8 +207,10 @@ Status add_step(const StepSums& sums, const LookupTimes& times, RunSums& run, Ki
 void set_means(const RunSums& run, KinetoRank& rank) {
   const auto steps = static_cast<double>(rank.steps);
   const auto mean_ms = [&](double us) { return us / steps / 1e3; };
-  rank.step.forward_ms = mean_ms(run.forward_us);
-  rank.step.backward_ms = mean_ms(run.backward_us);
+  if (run.timed == rank.steps) {
+    rank.step.forward_ms = mean_ms(run.forward_us);
+    rank.step.backward_ms = mean_ms(run.backward_us);
+  }
   if (run.counted == rank.steps) {
     rank.step.lookups = static_cast<std::int64_t>(run.lookups / steps + 0.5);
   }

@@ -12,7 +12,8 @@ namespace neuroshard::io {
 /// Reads the JSON that torch.profiler's export_chrome_trace() writes. Steps are its ProfilerStep#N
 /// marks; a trace without is one step. It knows FBGEMM's fused lookups by their operators and their
 /// backward pass by its autograd node: the time is that of the kernels that were launched there, or
-/// of the operators where the trace has no kernels. Columns and batch are the shape of the
+/// of the operators where the trace has no kernels, and nothing where its kernels do not say, in
+/// "External id", who launched them. Columns and batch are the shape of the
 /// gradient, lookups that of the indices whose bounds are checked: without `record_shapes` they are
 /// nothing. Exchanges are c10d::alltoall_base_ of floating point, the first of a step forward, the
 /// last backward; their times, of NCCL's kernels or of gloo's threads, include waiting for other

@@ -34,8 +34,9 @@ Status check_same_run(const StepTrace& trace, const Workload& workload, const Pl
   for (std::size_t rank = 0; rank < columns.size(); ++rank) {
     const RankStep& step = trace.ranks[rank];
     if (!step.forward_ms || !step.backward_ms) {
-      return invalid_input("rank " + std::to_string(rank) +
-                           ": found no times in its trace, expected those of a profiler");
+      return invalid_input(
+          "rank " + std::to_string(rank) +
+          ": found no times of lookups in its trace, expected those of a profiler");
     }
     if (!step.dims || *step.dims == columns[rank]) continue;
     return invalid_input("rank " + std::to_string(rank) + ": found " +

@@ -143,6 +143,28 @@ BOOST_AUTO_TEST_CASE(a_profile_of_known_tables_is_data_to_train_on) {
   BOOST_TEST(!std::filesystem::exists(folder.file("other")));
 }
 
+BOOST_AUTO_TEST_CASE(a_profile_whose_kernels_name_no_operator_has_no_times) {
+  const TemporaryFolder folder;
+  std::string text = slurp(source_file("tests/fuzz/corpus/kineto_trace/gloo_0.json"));
+  const std::string kernel =
+      R"({"ph": "X", "cat": "kernel", "name": "forward", "ts": 1, "dur": 2, "args": {}},)";
+  const std::string begin = "\"traceEvents\": [";
+  BOOST_TEST_REQUIRE(text.find(begin) != std::string::npos);
+  text.insert(text.find(begin) + begin.size(), kernel);
+  std::filesystem::create_directory(folder.file("profiles"));
+  folder.write("profiles/gloo_0.json", text);
+  folder.write("profiles/gloo_1.json",
+               slurp(source_file("tests/fuzz/corpus/kineto_trace/gloo_1.json")));
+  const Outcome outcome = run_command(
+      {"traces", "import", "--kineto", folder.file("profiles"), "--output", folder.file("read")});
+  BOOST_TEST_REQUIRE(outcome.exit_code == 0, outcome.err);
+  BOOST_TEST(outcome.err.find("no times of lookups of rank 0: no GPU kernel names an operator") !=
+                 std::string::npos,
+             outcome.err);
+  const std::string trace = slurp(folder.file("read/trace.json"));
+  BOOST_TEST(trace.find("forward_ms") > trace.find("\"rank\": 1"));
+}
+
 BOOST_AUTO_TEST_CASE(flags_that_do_not_go_together_are_refused) {
   const TemporaryFolder folder;
   const std::string traces = source_file("tests/fuzz/corpus/kineto_trace");

@@ -148,6 +148,19 @@ BOOST_AUTO_TEST_CASE(an_operator_that_starts_where_another_ends_is_not_inside_it
   BOOST_TEST((test::value_of(parse_kineto_trace(short_one, "gpu.json")) == rank));
 }
 
+BOOST_AUTO_TEST_CASE(kernels_that_name_no_operator_say_no_times) {
+  RankStep wanted = test::value_of(parse_kineto_trace(gpu_trace(), "gpu.json")).step;
+  wanted.forward_ms = wanted.backward_ms = std::nullopt;
+  for (const char* other :
+       {"\"other\": 2", R"("External id": "2")", R"("External id": 9223372036854775810)"}) {
+    std::string text = gpu_trace();
+    swap_words(text, R"("dur": 70.000000, "args": {"External id": 2)",
+               R"("dur": 70.000000, "args": {)" + std::string(other));
+    const KinetoRank rank = test::value_of(parse_kineto_trace(text, "gpu.json"));
+    BOOST_TEST((rank.step == wanted), other);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_folder_has_a_file_of_each_rank_whatever_its_name) {
   const StepTrace trace = test::value_of(read_kineto_steps(kineto_folder()));
   BOOST_TEST(trace.ranks.size() == 2u);
