@@ -166,6 +166,10 @@ BOOST_AUTO_TEST_CASE(a_flag_wins_and_a_contradiction_is_said) {
   const Outcome other = made.run("simulate", {"--cost-model", "a100_sim"});
   BOOST_TEST(other.err.empty(), other.err);
   BOOST_TEST(other.out.find(", the plan was made by torchrec\n") != std::string::npos, other.out);
+  const std::string costed = made.file("costed.json");
+  expect_quiet(made.run("simulate", {"--cost-model", "a100_sim", "--output", costed}), "simulate");
+  BOOST_TEST(made.plan().contains("lower_bound_ms"));
+  BOOST_TEST(!parsed(slurp(costed)).contains("lower_bound_ms"));
   const Outcome hosts = made.run("export", {"--devices-per-host", "4"});
   BOOST_TEST(hosts.err.find("was made for hosts of 2 devices, --devices-per-host says 4\n") !=
                  std::string::npos,
