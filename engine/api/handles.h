@@ -67,6 +67,5 @@ struct neuroshard_plan {
   std::int64_t evaluations = 0;
   double search_s = 0;
   bool stopped_early = false;
-  std::string skipped;        ///< what the search had no time for; empty: nothing
-  double lower_bound_ms = 0;  ///< that it has found out; 0: none
+  std::string skipped;  ///< what the search had no time for; empty: nothing
 };

@@ -167,7 +167,7 @@ neuroshard_status neuroshard_plan_get_info(const neuroshard_plan* plan, neurosha
     local.evaluations = plan->evaluations;
     local.search_s = plan->search_s;
     local.buffers = number_of(document.buffers);
-    local.lower_bound_ms = plan->lower_bound_ms;
+    local.lower_bound_ms = document.lower_bound_ms.value_or(0);
     local.skipped = text_of(plan->skipped);
     local.devices_per_host = document.places.devices_per_host;
     local.memory_bytes = document.setting.memory_bytes;

@@ -140,6 +140,7 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
         result->document.cost,
         simulate(workload->workload, own.plan, models.models,
                  {.buffers = own.buffers, .devices_per_host = per_host, .exchange = own.exchange}));
+    result->document.lower_bound_ms.reset();  // of the cost models that it was searched with
     result->document.by_models.clear();
     result->document.cost_error = error_of(models.models, result->document.cost);
     warn_of_guesses(*planner, own.plan.devices, workload->workload);
@@ -148,7 +149,6 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     result->models = planner->models;
     const io::PlanProvenance made = own.provenance;
     result->document.provenance = provenance_of(models, per_host, "", made.algorithm, made.seed);
-    result->lower_bound_ms = 0;  // of the cost models that it was searched with
     return result;
   });
 }

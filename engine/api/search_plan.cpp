@@ -26,6 +26,7 @@ Result<std::unique_ptr<neuroshard_plan>> search_plan(const neuroshard_planner& p
   plan->models = planner.models;
   log_result(planner, result);
   warn_if_any(planner, negative_times(models, result.cost.per_device));
+  if (result.lower_bound.value_or(0) > 0) plan->document.lower_bound_ms = result.lower_bound;
   plan->document.cost_error = error_of(models.models, result.cost);
   plan->document.plan = std::move(result.plan);
   plan->document.batch_size = workload.workload.batch_size;
@@ -39,7 +40,6 @@ Result<std::unique_ptr<neuroshard_plan>> search_plan(const neuroshard_planner& p
   plan->search_s = result.seconds;
   plan->stopped_early = result.stopped_early;
   plan->skipped = std::move(result.skipped);
-  plan->lower_bound_ms = result.lower_bound.value_or(0);
   return plan;
 }
 

@@ -137,7 +137,8 @@ class Plan:
     @property
     def lower_bound_ms(self) -> Optional[float]:
         """Milliseconds that no plan which the search could make costs less than, where it has found
-        that out. With networks as the cost models nobody can."""
+        that out, or what the plan's file says. Those of the command's files are often higher, as it
+        takes more time for them. With networks as the cost models nobody can."""
         return float(self._info.lower_bound_ms) or None
 
     @property

@@ -157,8 +157,13 @@ BOOST_AUTO_TEST_CASE(no_plan_of_the_formula_costs_less_than_the_bound) {
     const Plan plan = must(planner.plan(workload, cluster, options));
     BOOST_TEST(plan.cost_ms() >= bound);
     const neuroshard_plan_info info = plan.info();
+    BOOST_TEST(info.lower_bound_ms > 0);
     BOOST_TEST(info.lower_bound_ms <= bound);  // a search takes less time for its own
-    BOOST_TEST(must(planner.simulate(workload, plan)).info().lower_bound_ms == 0);
+    const Plan read = must(Plan::parse(must(plan.export_as(workload, "json")), "plan.json"));
+    BOOST_TEST(read.info().lower_bound_ms == info.lower_bound_ms);
+    const Plan costed = must(planner.simulate(workload, read));
+    BOOST_TEST(costed.info().lower_bound_ms == 0);
+    BOOST_TEST(must(costed.export_as(workload, "json")).find("lower_bound") == std::string::npos);
   }
   // As wide as the target has a place for.
   for (const std::string target : {"torchrec", "hugectr"}) {

@@ -64,7 +64,8 @@ typedef struct neuroshard_plan_info {
   int32_t buffers;  /* NEUROSHARD_BUFFERS_.. that its memory counts, OFF for none */
   int32_t reserved; /* 0 */
   /* Milliseconds that no plan which the search could make costs less than, where it has found that
-     out; 0: it has not. neuroshard_planner_lower_bound() finds it out for any workload. */
+     out, or what its file says; 0: neither. neuroshard_planner_lower_bound() finds it out for any
+     workload, and, as it takes more time than searches take for it, often more. */
   double lower_bound_ms;
   /* What the search had no time for, which might have found a better plan: "the baselines", ..;
      empty: nothing. */
