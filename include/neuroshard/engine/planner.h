@@ -28,8 +28,9 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_create(
     neuroshard_planner** planner, neuroshard_error* error);
 NEUROSHARD_API void neuroshard_planner_destroy(neuroshard_planner* planner);
 
-/* Row shards that "refine" may make, as far as the cost models know them ("torchrec": even ones);
-   with other cost models, and in other algorithms, rows stay whole. */
+/* Row shards that "refine" may make, as far as the cost models know them ("torchrec": even ones).
+   "hugectr" deals rows out as HugeCTR does, where the cost models know ANY and that is asked for.
+   With other cost models, and in other algorithms, rows stay whole. */
 enum {
   NEUROSHARD_ROW_SPLITS_DEFAULT = 0, /* ANY, or what the target has a place for */
   NEUROSHARD_ROW_SPLITS_OFF = 1,
@@ -57,7 +58,7 @@ typedef struct neuroshard_plan_options {
   /* NULL: none. Must live until the call returns. */
   const neuroshard_cancellation* cancellation;
   /* Not 0: "refine" may give every device all of a small table, where the cost models know what
-     that costs. Such a shard is on device NEUROSHARD_EVERY_DEVICE. */
+     that costs, and "hugectr" does. Such a shard is on device NEUROSHARD_EVERY_DEVICE. */
   int32_t data_parallel;
   /* Not 0: algorithms that split columns look for plans whose tables are in blocks of one width,
      each on a device of its own, as HugeCTR has them, or, with `row_splits`, in row blocks of as
@@ -75,7 +76,8 @@ typedef struct neuroshard_plan_options {
   /* Of neuroshard_planner_plan(); 0 for neuroshard_planner_replan(). Not 0: "refine" may give every
      device the rows of a table that a batch looks up most, beside the table's shards
      (neuroshard_plan_get_hot_rows()). Networks alone know what that costs, and no trainer's format
-     has a place for such plans: where it changes nothing, a warning tells. With "torchrec" as
+     has a place for such plans: where the models, the algorithm or the target have none for them, a
+     warning tells, not where the search finds none that pay. With "torchrec" as
      `target` they are of tables alone that neuroshard_engine.torchrec's hot_rows_plan() runs and
      gains by: lookups that are not pooled, or one a sample and feature at most. Where that does not
      run the plan found, a warning says why, and the plan is one without, searched in what is left

@@ -55,7 +55,9 @@ typedef struct neuroshard_table {
   const int32_t* devices;
   size_t device_count; /* 0 with NULL */
   /* 1: each lookup is an output, as in sequences; 0 (default): those of a bag are added up. The
-     cost model "torchrec" alone knows the former. */
+     cost model "torchrec" and the shipped networks of simulations know the former; other networks
+     take each lookup for a bag of its own or, where their features do not change with the batch
+     size, refuse it. */
   int32_t unpooled;
   int32_t reserved_2; /* 0 */
   /* Kernels that plans may not give it where it is not on every device: a sum of
@@ -94,7 +96,8 @@ NEUROSHARD_API size_t neuroshard_workload_table_count(const neuroshard_workload*
 NEUROSHARD_API int64_t neuroshard_workload_batch_size(const neuroshard_workload* workload);
 /* Fills in *table, whose struct_size the caller has set: the reuse histogram is there even when the
    table was made from zipf_alpha (which comes back as 0). What *table points to stays until the
-   workload is changed or destroyed. */
+   workload is changed or destroyed. It has no place for what a table file says as "bag_lengths",
+   "hot_lookups", "hot_bags" and "module": a table that is added again is without. */
 NEUROSHARD_API neuroshard_status neuroshard_workload_get_table(const neuroshard_workload* workload,
                                                                size_t index,
                                                                neuroshard_table* table,
