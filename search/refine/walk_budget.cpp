@@ -64,9 +64,9 @@ void WalkBudget::run_cycles(Cycles cycles, std::int64_t evaluations_so_far, doub
     run_cycle();
   }
   if (options_.evaluations > 0 && !too_late()) return;
-  total_ = 0;
+  total_ += std::exchange(kept_, 0);  // too large for the time, yet not to be passed
   const double limit = (1 - kept_share) * options_.time_limit_s;
-  for (double length = kFirstSeconds; now() < limit && !over() && !ended();
+  for (double length = kFirstSeconds; now() < limit && !over() && !ended() && !spent();
        length *= kCycleGrowth) {
     const double end = now() + length;
     const bool last = end + kCycleGrowth * length > limit;
@@ -92,14 +92,22 @@ WalkBudget::Share WalkBudget::share(int left, int generations) const {
     const int in_turn = (walks_ + threads_ - 1) / threads_;
     const double time = std::max(0.0, cycle_end_ - now());
     share.seconds = std::max(1e-6, generations * time / (left * in_turn));
+    // The budget ends in the midst of the cycle: its time is for what comes before.
+    const auto planned = static_cast<double>(budget_ - candidates_);
+    const auto rest = static_cast<double>(total_ - candidates_);
+    if (budget_ > 0 && rest > 0 && planned > rest) share.seconds *= planned / rest;
   }
   return share;
 }
 
+bool WalkBudget::spent() const { return options_.evaluations > 0 && used_up(); }
+
 bool WalkBudget::used_up() const { return candidates_ + kShortestWalk >= total_; }
 
 std::int64_t WalkBudget::most_of(const Share& share, std::int64_t index) const {
-  if (share.candidates == 0) return kNoBudget;
+  if (share.candidates == 0) {
+    return total_ == 0 ? kNoBudget : std::max<std::int64_t>(0, (total_ - candidates_) / walks_);
+  }
   return std::clamp<std::int64_t>(total_ - candidates_ - index * share.candidates, 0,
                                   share.candidates);
 }
@@ -122,7 +130,7 @@ double WalkBudget::done(const Share& share, Clock::time_point began, std::int64_
   const double time = share.seconds > 0 ? seconds_since(began) / share.seconds : 0;
   if (share.candidates == 0) return time;
   const bool long_one = time * share.seconds > kLateShare * options_.time_limit_s;
-  if (time > kLateness && long_one) too_late_ = true;
+  if ((time > kLateness && long_one) || over()) too_late_ = true;
   if (too_late_) return 1;
   return static_cast<double>(candidates) / static_cast<double>(share.candidates);
 }

@@ -48,8 +48,8 @@ class WalkBudget {
   /// it is kept for what `run_cycle` does after its walks; what that leaves in the end is for more
   /// of them. Time is spent in longer and longer ones, the last to the limit, so that whoever
   /// interrupts a long search has the plan of a finished one. A budget too large for the time limit
-  /// is given up early for what time is left, all of which is then used. None begins when `ended`
-  /// says so.
+  /// no longer paces the search from some moment on, but what time is left, until one of the two is
+  /// used up. None begins when `ended` says so.
   void run_cycles(Cycles cycles, std::int64_t evaluations_so_far, double kept_share,
                   const std::function<void()>& run_cycle, const std::function<bool()>& ended);
 
@@ -81,6 +81,8 @@ class WalkBudget {
 
  private:
   void begin_cycle(std::int64_t budget, double end);
+  /// Whether there is a budget of candidates, and it is used up.
+  [[nodiscard]] bool spent() const;
   [[nodiscard]] bool timed() const { return options_.time_limit_s > 0; }
   void report(std::int64_t candidates);
 
