@@ -50,7 +50,7 @@ ShardShape finest_piece(const SearchSpace& space, std::int32_t index, const RowS
   const Table& table = *own.table;
   const std::int32_t dim = finest_dim(own);
   ShardShape finest = space.shape(index, table.rows, dim);
-  const std::int32_t halves = own.sharding.rows ? rows.halves : 1;
+  const std::int32_t halves = may_halve_rows(own) ? rows.halves : 1;
   // A replica has all of the table, but its own part of the buffers.
   ShardShape replica = space.replica(index);
   if (rows.replicas < 2 || !may_be_replicated(own)) replica.rows = 0;

@@ -17,7 +17,7 @@ bool has_columns(const TableSpace& table) {
 }
 
 bool has_halves(const TableSpace& table, std::int32_t parts) {
-  return table.sharding.rows && parts > 1 && table.table->rows > 1;
+  return may_halve_rows(table) && parts > 1 && table.table->rows > 1;
 }
 
 }  // namespace
@@ -95,7 +95,8 @@ std::int64_t even_block(const TableSpace& table, std::int32_t devices) {
 
 std::int64_t even_block_of_host(const TableSpace& table, std::int32_t host_devices) {
   // Sequences have none in TorchRec, whose formula is the one that knows hosts.
-  if (!table.sharding.rows || !table.table->pooled || host_devices < 2) return 0;
+  const bool allowed = table.sharding.rows && !table.rows_over_all && table.table->pooled;
+  if (!allowed || host_devices < 2) return 0;
   const std::int64_t block = even_block(table.table->rows, host_devices);
   if (table.devices.all()) return block;
   const std::int32_t first = first_host(block);
@@ -105,6 +106,8 @@ std::int64_t even_block_of_host(const TableSpace& table, std::int32_t host_devic
   }
   return 0;
 }
+
+bool may_halve_rows(const TableSpace& table) { return table.sharding.rows && !table.rows_over_all; }
 
 bool may_be_replicated(const TableSpace& table) {
   return table.sharding.data_parallel && table.devices.all();

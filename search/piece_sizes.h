@@ -62,6 +62,9 @@ inline bool has_host(const DeviceSet& devices, std::int32_t host, std::int32_t h
   return devices.has_all(host * host_devices, host_devices);
 }
 
+/// Whether its rows may be halved, and the halves again.
+bool may_halve_rows(const TableSpace& table);
+
 /// Whether every device may have the whole table.
 bool may_be_replicated(const TableSpace& table);
 

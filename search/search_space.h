@@ -28,6 +28,8 @@ struct TableSpace {
   bool any_widths = false;
   /// Whether pieces of its columns on one device have to be equally wide.
   bool one_width = false;
+  /// Whether its rows are in even blocks over all devices or not divided at all.
+  bool rows_over_all = false;
   /// In how many equal pieces of columns a table that is not pooled is when it is not whole, a
   /// power of two: see sequence_columns(). 0: halves, until a search decides.
   std::int32_t sequence_parts = 0;

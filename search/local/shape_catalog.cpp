@@ -43,7 +43,7 @@ ShapeCatalog::ShapeCatalog(const SearchSpace& space, PlanEvaluator& evaluator,
                                            : add_columns(space, whole);
     entries_[static_cast<std::size_t>(id)].only_parts = !own.sharding.whole;
     if (own.any_widths) add_widths(space, whole);
-    if (rows.halves > 1 && own.sharding.rows) add_rows(space, whole, rows.halves);
+    if (rows.halves > 1 && may_halve_rows(own)) add_rows(space, whole, rows.halves);
     add_spread(space, table);
     const auto others = std::find_if(left.begin(), left.end(),
                                      [&](const ShardShape& shape) { return shape.table != table; });

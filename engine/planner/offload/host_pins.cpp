@@ -28,19 +28,25 @@ std::int64_t bytes_of(const search::TableSpace& own) {
 
 /// Takes the table's share of every host; false where one has no memory for it, or the table is not
 /// to be divided over all of them.
-bool take_shares(const Hosts& hosts, const search::TableSpace& table,
+bool take_shares(const Hosts& hosts, SharedBy shared, search::TableSpace& table,
                  std::vector<std::int64_t>& left) {
-  const bool divisible = table.sharding.columns || table.sharding.rows;
+  AllowedSharding& allowed = table.sharding;
+  const bool in_rows = shared == SharedBy::kRows;
+  const bool divisible = allowed.rows || (allowed.columns && !in_rows);
   if (hosts.count == 1 || !divisible || !table.devices.all()) return false;
   const std::int64_t share = bytes_of(table) / hosts.count + 1;
   if (*std::min_element(left.begin(), left.end()) < share) return false;
   for (std::int64_t& bytes : left) bytes -= share;
+  if (in_rows) {
+    allowed.whole = allowed.columns = false;
+    table.rows_over_all = true;
+  }
   return true;
 }
 
 }  // namespace
 
-bool pin_to_hosts(const Hosts& hosts, search::SearchSpace& space) {
+bool pin_to_hosts(const Hosts& hosts, SharedBy shared, search::SearchSpace& space) {
   std::vector<std::size_t> order;
   for (std::size_t index = 0; index < space.tables.size(); ++index) {
     if (space.tables[index].kernel.offloaded()) order.push_back(index);
@@ -61,7 +67,7 @@ bool pin_to_hosts(const Hosts& hosts, search::SearchSpace& space) {
       if (more) emptiest = host;
     }
     if (emptiest < 0 || left[static_cast<std::size_t>(emptiest)] < bytes_of(table)) {
-      if (!take_shares(hosts, table, left)) return false;
+      if (!take_shares(hosts, shared, table, left)) return false;
       continue;
     }
     left[static_cast<std::size_t>(emptiest)] -= bytes_of(table);

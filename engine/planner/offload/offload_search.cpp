@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "engine/core/plan_bytes.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/planner/algorithms.h"
 #include "engine/planner/offload/choice_pace.h"
 #include "engine/planner/offload/choose_kernels.h"
+#include "engine/planner/offload/fitting_sink.h"
 #include "engine/planner/offload/host_pins.h"
 #include "engine/planner/offload/kernel_costs.h"
 #include "engine/planner/offload/kernel_neighbours.h"
@@ -239,34 +239,42 @@ class OffloadSearch {
   /// A plan with those kernels within all limits, and better kernels where it has memory for them.
   Result<Candidate> search(const OffloadChoice& choice, const search::Algorithm& algorithm,
                            const search::SearchOptions& own) {
-    search::SearchSpace space = costs_.with_kernels(choice);
+    NEUROSHARD_ASSIGN_OR_RETURN(search::SearchResult found,
+                                within_hosts(costs_.with_kernels(choice), algorithm, own));
+    settle_kernels(costs_, found.plan);
+    const double cost = evaluator_.evaluate(found.plan).cost_ms;
+    return Candidate{choice, std::move(found), cost};
+  }
+
+  /// A plan that hosts have the memory for: as it comes, or with tables kept to hosts.
+  Result<search::SearchResult> within_hosts(const search::SearchSpace& space,
+                                            const search::Algorithm& algorithm,
+                                            const search::SearchOptions& own) {
     Result<search::SearchResult> found = place(space, algorithm, own);
-    if (found.ok() && beyond_hosts(found->plan)) {
-      if (!pin_to_hosts(hosts_, space)) return no_arrangement_over_hosts(hosts_);
-      found = place(space, algorithm, own);
-      if (found.ok() && beyond_hosts(found->plan)) return no_arrangement_over_hosts(hosts_);
+    if (!found.ok() || !beyond_hosts(workload_, hosts_, found->plan)) return found;
+    for (const SharedBy shared : {SharedBy::kAnyParts, SharedBy::kRows}) {
+      search::SearchSpace pinned = space;
+      if (!pin_to_hosts(hosts_, shared, pinned)) continue;
+      found = place(pinned, algorithm, own);
+      if (found.ok() && !beyond_hosts(workload_, hosts_, found->plan)) return found;
+      if (!found.ok() && !there_is_none(found.status())) return found;
     }
-    if (!found.ok()) return found.status();
-    settle_kernels(costs_, found->plan);
-    const double cost = evaluator_.evaluate(found->plan).cost_ms;
-    return Candidate{choice, std::move(*found), cost};
+    return no_arrangement_over_hosts(hosts_);
   }
 
   Result<search::SearchResult> place(const search::SearchSpace& space,
                                      const search::Algorithm& algorithm,
                                      const search::SearchOptions& own) {
+    FittingSink fitting(workload_, hosts_, own.plans);
+    search::SearchOptions shown = own;
+    if (own.plans != nullptr) shown.plans = &fitting;
     Result<search::SearchResult> found =
-        algorithm.run({workload_, cluster_, space}, evaluator_, own);
+        algorithm.run({workload_, cluster_, space}, evaluator_, shown);
     if (!found.ok()) return found.status();
     canonicalize(found->plan);
     pace_.spend(found->evaluations + 1);  // and its kernels settled
     stopped_early_ |= found->stopped_early;
     return found;
-  }
-
-  [[nodiscard]] bool beyond_hosts(const Plan& plan) const {
-    const std::vector<std::int64_t> bytes = host_bytes(workload_, plan, hosts_.devices_each);
-    return *std::max_element(bytes.begin(), bytes.end()) > hosts_.memory_bytes;
   }
 
   /// What ends by itself and asks no policy is quick itself; what others are run on, refine finds
