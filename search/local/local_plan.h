@@ -90,6 +90,11 @@ class LocalPlan {
   [[nodiscard]] std::span<const std::int32_t> pieces_of(std::int32_t table) const {
     return of_table_[static_cast<std::size_t>(table)];
   }
+  /// Whether a piece that may move has all rows of its table, in any columns.
+  [[nodiscard]] bool is_columns(std::int32_t piece) const {
+    const CatalogEntry& entry = entry_of(piece);
+    return entry.moves() && entry.rows == catalog_.entry(catalog_.whole(entry.table)).rows;
+  }
   /// Whether a piece of the table is on the device.
   [[nodiscard]] bool has_part(std::int32_t table, std::int32_t device) const {
     const std::span<const std::int32_t> pieces = pieces_of(table);

@@ -140,19 +140,12 @@ std::pair<EntryId, EntryId> parts_of(const ShapeCatalog& catalog, const CatalogE
   return any ? any_parts_of(catalog, entry, rng) : std::pair(entry.first, entry.rest);
 }
 
-/// Whether a piece has all rows of its table, in any columns.
-bool is_columns(const LocalPlan& plan, std::int32_t piece) {
-  const CatalogEntry& entry = plan.entry_of(piece);
-  return entry.moves() &&
-         entry.rows == plan.catalog().entry(plan.catalog().whole(entry.table)).rows;
-}
-
 /// Some columns of `piece` to another of its table, or back.
 bool draw_resize(const LocalPlan& plan, std::int32_t piece, Rng& rng, Move& move) {
   const CatalogEntry& entry = plan.entry_of(piece);
   const std::int32_t other = any_of(plan.pieces_of(entry.table), rng);
   if (plan.placed(other).device == plan.placed(piece).device) return false;
-  if (!is_columns(plan, piece) || !is_columns(plan, other)) return false;
+  if (!plan.is_columns(piece) || !plan.is_columns(other)) return false;
   const std::int32_t least = plan.catalog().least_columns(entry.table);
   const std::int32_t both = entry.dim + plan.entry_of(other).dim;
   // The one with the columns that are no multiple of 4 keeps them.

@@ -18,10 +18,8 @@ struct Transfer {
 
 /// Whether a piece has all rows of a table that may be in any widths.
 bool is_tradable(const LocalPlan& plan, std::int32_t piece) {
-  const ShapeCatalog& catalog = plan.catalog();
   const CatalogEntry& entry = plan.entry_of(piece);
-  return entry.moves() && !entry.apart && catalog.any_widths(entry.table) &&
-         entry.rows == catalog.entry(catalog.whole(entry.table)).rows;
+  return plan.is_columns(piece) && !entry.apart && plan.catalog().any_widths(entry.table);
 }
 
 /// Parts that a piece may give: multiples of 4 columns, and all there are.
