@@ -72,6 +72,12 @@ class FastRowPlans final : public DivisionTrials {
     return taken();
   }
 
+  std::optional<FastPlan> run_on_hosts() {
+    all_and_then_more(Division::kHosts);
+    in_replicas(divisions_of(catalog_, those_for(Division::kHosts), Division::kHosts));
+    return taken();
+  }
+
   [[nodiscard]] bool over() const override { return stop_.stop() || evaluations_ >= budget_; }
   [[nodiscard]] const std::vector<Division>& divisions() const override { return best_->divisions; }
   [[nodiscard]] std::span<const std::int32_t> tables() const override { return costliest_; }
@@ -79,12 +85,6 @@ class FastRowPlans final : public DivisionTrials {
   /// Not what was tried before.
   bool attempt_new(const std::vector<Division>& divisions) override {
     return tried_.insert(divisions).second && attempt(divisions);
-  }
-
-  std::optional<FastPlan> run_on_hosts() {
-    all_and_then_more(Division::kHosts);
-    in_replicas(divisions_of(catalog_, those_for(Division::kHosts), Division::kHosts));
-    return taken();
   }
 
  private:
@@ -111,17 +111,6 @@ class FastRowPlans final : public DivisionTrials {
     }
     const auto memory = static_cast<double>(problem_.cluster.memory_bytes);
     return bytes > kShort * memory * problem_.cluster.devices;
-  }
-
-  /// The tables that can be divided that way, largest first.
-  [[nodiscard]] std::vector<std::int32_t> largest_for(Division division) const {
-    const auto bytes = [&](std::int32_t table) {
-      return catalog_.entry(catalog_.whole(table)).bytes;
-    };
-    std::vector<std::int32_t> tables = those_for(division);
-    std::stable_sort(tables.begin(), tables.end(),
-                     [&](std::int32_t a, std::int32_t b) { return bytes(a) > bytes(b); });
-    return tables;
   }
 
   /// All tables at once, each in the way that costs the devices least.
@@ -167,7 +156,12 @@ class FastRowPlans final : public DivisionTrials {
   /// With the largest of the tables in even blocks, the two largest, ..: they fill all devices
   /// alike, so that columns of the others fit beside them.
   void with_largest() {
-    const std::vector<std::int32_t> tables = largest_for(Division::kBlocks);
+    const auto bytes = [&](std::int32_t table) {
+      return catalog_.entry(catalog_.whole(table)).bytes;
+    };
+    std::vector<std::int32_t> tables = those_for(Division::kBlocks);
+    std::stable_sort(tables.begin(), tables.end(),
+                     [&](std::int32_t a, std::int32_t b) { return bytes(a) > bytes(b); });
     for (std::size_t count = 1; count <= tables.size() && !over(); count += 1 + count / 8) {
       attempt_new(divisions_of(catalog_, std::span(tables).first(count), Division::kBlocks));
     }

@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -83,7 +84,8 @@ BOOST_AUTO_TEST_CASE(devices_have_to_have_the_memory_for_them) {
   BOOST_TEST(with(check, {}).exit_code == 0);
   const Outcome beyond = with(check, {"--buffers", "train_base"});
   BOOST_TEST(beyond.exit_code == 3);
-  BOOST_TEST(beyond.out.find("device 0 holds ") != std::string::npos, beyond.out);
+  // Which one depends on the plan.
+  BOOST_TEST(std::regex_search(beyond.out, std::regex("device \\d holds ")), beyond.out);
   expect_one_line(run_command({"simulate", "--tables", kTables, "--plan", file, "--device-memory",
                                "12.25GiB", "--buffers", "train_base"}),
                   3, "this plan needs at least");

@@ -45,7 +45,7 @@ const std::vector<Kind> kSetKinds{
     kKinds[0], kKinds[1], kKinds[2], kKinds[3], {"families", 1, 0, 300, 3, 0.02, 0.99}};
 
 /// Of a batch size.
-constexpr std::int64_t kSets = test::unless_sanitized(150, 12);
+constexpr std::int64_t kSets = test::unless_sanitized(150, 40);
 constexpr std::int64_t kExchanges = test::unless_sanitized(40, 3);
 
 /// Tables of another seed than those that scripts/pretrain.sh trains with, generated once for all
