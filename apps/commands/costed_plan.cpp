@@ -58,10 +58,9 @@ Result<CostedPlan> load_costed_plan(const FlagSet& flags, const CostedPlanFlags&
     if (!cheapest.ok()) return cheapest.status().with_context(input.plan.source);
     cluster.exchange = *cheapest;
   }
-  NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models, cluster));
-  document.cost_error = error_of(models.models, document.cost);
-  document.by_models.clear();
-  document.lower_bound_ms.reset();  // of the cost models that it was searched with
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanCost cost, costs_of(input, document.plan, models, cluster));
+  const CostError error = error_of(models.models, cost);
+  document.set_cost(std::move(cost), error);
   note_contradictions({.memory_bytes = given.memory_bytes,
                        .devices_per_host = given.devices_per_host,
                        .bandwidths = bandwidths_given(flags, models),

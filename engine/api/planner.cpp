@@ -137,12 +137,11 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     const NamedCostModels& models = *planner->models;
     const std::int32_t per_host = own.places.devices_per_host;
     NEUROSHARD_ASSIGN_OR_RETURN(
-        result->document.cost,
+        PlanCost cost,
         simulate(workload->workload, own.plan, models.models,
                  {.buffers = own.buffers, .devices_per_host = per_host, .exchange = own.exchange}));
-    result->document.lower_bound_ms.reset();  // of the cost models that it was searched with
-    result->document.by_models.clear();
-    result->document.cost_error = error_of(models.models, result->document.cost);
+    const CostError cost_error = error_of(models.models, cost);
+    result->document.set_cost(std::move(cost), cost_error);
     warn_of_guesses(*planner, own.plan.devices, workload->workload);
     warn_if_any(*planner, negative_times(models, result->document.cost.per_device));
     result->cost_origin = describe_costs(models, own.plan.devices);

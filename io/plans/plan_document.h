@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/core/cost_error.h"
@@ -92,6 +93,14 @@ struct PlanDocument {
   PlanProvenance provenance;
   PlanSetting setting{};
   TrainerPlaces places;  ///< a neuroshard-plan has of them how many devices a host has
+
+  /// What it costs by other models than before; what a search said by its own is left out.
+  void set_cost(PlanCost anew, const CostError& error) {
+    cost = std::move(anew);
+    cost_error = error;
+    by_models.clear();
+    lower_bound_ms.reset();
+  }
 };
 
 }  // namespace neuroshard::io

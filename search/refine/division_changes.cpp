@@ -38,11 +38,10 @@ class DivisionChanges {
       const double cost = evaluator_.shape_cost(whole.shape);
       for (const Division division : adding_divisions()) {
         std::vector<Division> changed = trials_.divisions();
-        Division& own = changed[static_cast<std::size_t>(table)];
-        if (undivided(catalog_, table, division) == kNoEntry || own == division) continue;
-        if (!in_vain.insert({cost, whole.bytes, own, division}).second) continue;
+        const Division before = changed[static_cast<std::size_t>(table)];
+        if (!change(changed, table, division)) continue;
+        if (!in_vain.insert({cost, whole.bytes, before, division}).second) continue;
         if (trials_.over()) return;
-        own = division;
         if (!trials_.attempt_new(changed)) continue;
         in_vain.clear();
         since_gain = 0;

@@ -105,12 +105,9 @@ class FastRowPlans final : public DivisionTrials {
   }
 
   [[nodiscard]] bool memory_is_short() const {
-    double bytes = 0;
-    for (const std::int32_t table : costliest_) {
-      bytes += static_cast<double>(catalog_.entry(catalog_.whole(table)).bytes);
-    }
     const auto memory = static_cast<double>(problem_.cluster.memory_bytes);
-    return bytes > kShort * memory * problem_.cluster.devices;
+    return static_cast<double>(bytes_of_all(problem_.space)) >
+           kShort * memory * problem_.cluster.devices;
   }
 
   /// All tables at once, each in the way that costs the devices least.

@@ -11,16 +11,11 @@
 #include "search/local/moves.h"
 #include "search/local/plan_pieces.h"
 #include "search/refine/refine.h"
+#include "tests/search/any_widths.h"
 #include "tests/search/table_evaluator.h"
 
 namespace neuroshard::search {
 namespace {
-
-SearchSpace with_widths(const Workload& workload) {
-  SearchSpace space = space_of(workload);
-  for (TableSpace& table : space.tables) table.any_widths = true;
-  return space;
-}
 
 /// The sum of what a device's pieces cost one by one.
 float cost_alone(const LocalPlan& plan, const PlanEvaluator& evaluator, std::int32_t device) {
@@ -40,7 +35,7 @@ BOOST_AUTO_TEST_CASE(all_multiples_of_4_are_there_and_what_they_leave) {
   workload.tables = {test::make_table(10, 22), test::make_table(10, 32), test::make_table(10, 64)};
   workload.tables[2].sharding.min_columns = 16;
   test::TableEvaluator evaluator(workload, 2, {1, 1, 1});
-  const ShapeCatalog catalog(with_widths(workload), evaluator);
+  const ShapeCatalog catalog(test::with_any_widths(workload), evaluator);
   for (const std::int32_t dim : {4, 8, 12, 16, 6, 10, 14, 18, 22}) {
     BOOST_TEST(catalog.find(0, 10, dim) != kNoEntry, dim);
   }
@@ -75,7 +70,7 @@ BOOST_AUTO_TEST_CASE(moves_keep_every_column_and_the_costs) {
     costs.push_back(static_cast<float>(rng.between(1, 20)));
   }
   test::TableEvaluator evaluator(workload, 4, costs, 0.125f);
-  const ShapeCatalog catalog(with_widths(workload), evaluator);
+  const ShapeCatalog catalog(test::with_any_widths(workload), evaluator);
   LocalPlan plan({workload, test::make_cluster(4, std::int64_t{1} << 40)}, evaluator, catalog);
   Assignment start;
   for (std::int32_t table = 0; table < 12; ++table)

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
+#include "tests/search/any_widths.h"
 #include "tests/search/fused_evaluator.h"
 #include "tests/search/table_evaluator.h"
 
@@ -79,11 +80,8 @@ BOOST_AUTO_TEST_CASE(pieces_of_a_table_on_one_device_stay_equally_wide_for_who_r
   const Cluster cluster = test::make_cluster(3, std::int64_t{1} << 40);
   test::FusedEvaluator evaluator = test::random_fused(rng, workload, 3);
   for (const bool one_width : {false, true}) {
-    SearchSpace space = space_of(workload);
-    for (TableSpace& table : space.tables) {
-      table.one_width = one_width;
-      table.any_widths = true;
-    }
+    SearchSpace space = test::with_any_widths(workload);
+    for (TableSpace& table : space.tables) table.one_width = one_width;
     const Problem problem{workload, cluster, space};
     const ShapeCatalog catalog(space, evaluator);
     LocalPlan plan(problem, evaluator, catalog);

@@ -9,17 +9,12 @@
 
 #include "search/local/moves.h"
 #include "search/local/plan_pieces.h"
+#include "tests/search/any_widths.h"
 #include "tests/search/fused_evaluator.h"
 #include "tests/search/table_evaluator.h"
 
 namespace neuroshard::search {
 namespace {
-
-SearchSpace of_any_widths(const Workload& workload) {
-  SearchSpace space = space_of(workload);
-  for (TableSpace& table : space.tables) table.any_widths = true;
-  return space;
-}
 
 MoveMix only_trades() {
   MoveMix mix;
@@ -43,7 +38,7 @@ BOOST_AUTO_TEST_CASE(trades_are_what_they_say_and_are_taken_back) {
     }
     const auto devices = static_cast<std::int32_t>(rng.between(2, 4));
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, devices);
-    const SearchSpace space = of_any_widths(workload);
+    const SearchSpace space = test::with_any_widths(workload);
     Cluster cluster = test::make_cluster(devices, std::int64_t{1} << 40);
     const ShapeCatalog catalog(space, evaluator);
     LocalPlan plan({workload, cluster, space}, evaluator, catalog);
@@ -85,7 +80,7 @@ BOOST_AUTO_TEST_CASE(full_devices_exchange_parts_of_their_only_tables) {
   Workload workload;
   for (int table = 0; table < 2; ++table) workload.tables.push_back(test::make_table(1000, 8));
   test::TableEvaluator evaluator(workload, 2, {1, 1});
-  const SearchSpace space = of_any_widths(workload);
+  const SearchSpace space = test::with_any_widths(workload);
   const ShapeCatalog catalog(space, evaluator);
   const auto are_both_divided = [&](const MoveMix& mix) {
     LocalPlan plan({workload, test::make_cluster(2, kColumns), space}, evaluator, catalog);

@@ -10,8 +10,8 @@ namespace neuroshard {
 /// asks for the memory of devices alone.
 class FittingSink final : public PlanSink {
  public:
-  /// What it is made of must outlive it; no `sink`: nobody gets anything.
-  FittingSink(const Workload& workload, const Hosts& hosts, PlanSink* sink)
+  /// What it is made of must outlive it.
+  FittingSink(const Workload& workload, const Hosts& hosts, PlanSink& sink)
       : workload_(workload), hosts_(hosts), sink_(sink) {}
 
   [[nodiscard]] bool wants(double cost_ms) const override;
@@ -20,10 +20,10 @@ class FittingSink final : public PlanSink {
  private:
   const Workload& workload_;
   const Hosts& hosts_;
-  PlanSink* sink_;
+  PlanSink& sink_;
 };
 
-/// Whether a host has more than its memory.
-bool beyond_hosts(const Workload& workload, const Hosts& hosts, const Plan& plan);
+/// Whether no host has more than its memory.
+bool fits_hosts(const Workload& workload, const Hosts& hosts, const Plan& plan);
 
 }  // namespace neuroshard

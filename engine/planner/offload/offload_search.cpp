@@ -44,6 +44,11 @@ struct Candidate {
   double cost = 0;  ///< of the plan with its own kernels, which are at least as good
 };
 
+bool has_rows_over_all(const search::SearchSpace& space) {
+  return std::any_of(space.tables.begin(), space.tables.end(),
+                     [](const search::TableSpace& table) { return table.rows_over_all; });
+}
+
 bool cheaper(const Candidate& a, const Candidate& b) { return a.cost < b.cost; }
 
 class OffloadSearch {
@@ -251,23 +256,26 @@ class OffloadSearch {
                                             const search::Algorithm& algorithm,
                                             const search::SearchOptions& own) {
     Result<search::SearchResult> found = place(space, algorithm, own);
-    if (!found.ok() || !beyond_hosts(workload_, hosts_, found->plan)) return found;
+    if (!found.ok() || fits_hosts(workload_, hosts_, found->plan)) return found;
+    Status refusal = no_arrangement_over_hosts(hosts_);
     for (const SharedBy shared : {SharedBy::kAnyParts, SharedBy::kRows}) {
       search::SearchSpace pinned = space;
-      if (!pin_to_hosts(hosts_, shared, pinned)) continue;
+      if (!pin_to_hosts(hosts_, shared, pinned)) break;
+      if (shared == SharedBy::kRows && !has_rows_over_all(pinned)) break;  // searched already
       found = place(pinned, algorithm, own);
-      if (found.ok() && !beyond_hosts(workload_, hosts_, found->plan)) return found;
-      if (!found.ok() && !there_is_none(found.status())) return found;
+      if (found.ok() && fits_hosts(workload_, hosts_, found->plan)) return found;
+      if (!found.ok()) refusal = found.status();
+      if (refusal.code() != StatusCode::kInfeasible) break;  // time, or the caller, ended it
     }
-    return no_arrangement_over_hosts(hosts_);
+    return refusal;
   }
 
   Result<search::SearchResult> place(const search::SearchSpace& space,
                                      const search::Algorithm& algorithm,
                                      const search::SearchOptions& own) {
-    FittingSink fitting(workload_, hosts_, own.plans);
     search::SearchOptions shown = own;
-    if (own.plans != nullptr) shown.plans = &fitting;
+    std::optional<FittingSink> fitting;
+    if (own.plans != nullptr) shown.plans = &fitting.emplace(workload_, hosts_, *own.plans);
     Result<search::SearchResult> found =
         algorithm.run({workload_, cluster_, space}, evaluator_, shown);
     if (!found.ok()) return found.status();
