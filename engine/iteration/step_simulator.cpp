@@ -18,30 +18,41 @@ StepSimulator::StepSimulator(const StepGraph& graph)
       last_compute_(tasks_),
       runs_(kSteps * tasks_),
       ms_(tasks_ * devices_),
-      ends_(runs_.size() * devices_),
-      ready_(runs_.size() * devices_) {
+      ends_(std::make_unique_for_overwrite<double[]>(runs_.size() * devices_)) {
   for (std::size_t i = 0; i < ms_.size(); ++i) ms_[i] = graph.ms(i / devices_, i % devices_);
+  const auto meetings = kSteps * static_cast<std::size_t>(std::count_if(
+                                     graph.tasks.begin(), graph.tasks.end(),
+                                     [](const StepTask& task) { return task.together; }));
+  ready_ = std::make_unique_for_overwrite<double[]>(meetings * devices_);
   std::array<std::size_t, kStreams> last{};  // run of each stream + 1
   double issued_ms = 0;
+  double* ready = ready_.get();
   for (std::size_t run = 0; run < runs_.size(); ++run) {
     const StepTask& own = graph.tasks[run % tasks_];
     const std::size_t step_begin = run - run % tasks_;
     issued_ms += own.issue_ms;
-    Run& made = runs_[run];
-    made.issued_ms = issued_ms;
     if (own.stream == Stream::kCompute) last_compute_ = run % tasks_;
-    made.together = own.together;
     std::size_t& before = last[static_cast<std::size_t>(own.stream)];
-    if (before > 0) made.after.push_back(before - 1);
+    if (before > 0) after_.push_back(before - 1);
     before = run + 1;
     for (const std::int32_t task : own.after) {
-      made.after.push_back(step_begin + static_cast<std::size_t>(task));
+      after_.push_back(step_begin + static_cast<std::size_t>(task));
     }
-    if (step_begin == 0) continue;
-    for (const std::int32_t task : own.after_before) {
-      made.after.push_back(step_begin - tasks_ + static_cast<std::size_t>(task));
+    if (step_begin > 0) {
+      for (const std::int32_t task : own.after_before) {
+        after_.push_back(step_begin - tasks_ + static_cast<std::size_t>(task));
+      }
     }
+    runs_[run] = {.issued_ms = issued_ms,
+                  .after_end = after_.size(),
+                  .ready = own.together ? ready : nullptr};
+    if (own.together) ready += devices_;
   }
+}
+
+std::span<const std::size_t> StepSimulator::after(std::size_t run) const {
+  const std::size_t begin = run == 0 ? 0 : runs_[run - 1].after_end;
+  return std::span(after_).subspan(begin, runs_[run].after_end - begin);
 }
 
 void StepSimulator::set_ms(std::size_t task, std::size_t device, double ms) {
@@ -74,14 +85,14 @@ double StepSimulator::iteration_ms() {
 void StepSimulator::run_on_all(std::size_t run) {
   Run& own = runs_[run];
   double* const end = ends(run);
-  double* const ready = own.together ? &ready_[run * devices_] : end;
+  double* const ready = own.ready != nullptr ? own.ready : end;
   std::fill_n(ready, devices_, own.issued_ms);
-  for (const std::size_t other : own.after) {
+  for (const std::size_t other : after(run)) {
     const double* const before = ends(other);
     for (std::size_t d = 0; d < devices_; ++d) ready[d] = std::max(ready[d], before[d]);
   }
   const double* const ms = &ms_[run % tasks_ * devices_];
-  if (own.together) {
+  if (own.ready != nullptr) {
     own.meeting_ms = *std::max_element(ready, ready + devices_);
     for (std::size_t d = 0; d < devices_; ++d) end[d] = own.meeting_ms + ms[d];
   } else {
@@ -92,17 +103,19 @@ void StepSimulator::run_on_all(std::size_t run) {
 bool StepSimulator::run_on_changed(std::size_t run) {
   Run& own = runs_[run];
   double* const end = ends(run);
-  double* const ready = own.together ? &ready_[run * devices_] : end;
+  const bool together = own.ready != nullptr;
+  double* const ready = together ? own.ready : end;
   const double* const ms = &ms_[run % tasks_ * devices_];
+  const std::span<const std::size_t> waited_for = after(run);
   bool moved = false;
   for (const std::size_t d : changed_) {
     double at = own.issued_ms;
-    for (const std::size_t other : own.after) at = std::max(at, ends(other)[d]);
-    if (own.together) {
+    for (const std::size_t other : waited_for) at = std::max(at, ends(other)[d]);
+    if (together) {
       moved = moved || at > own.meeting_ms || (ready[d] == own.meeting_ms && at < own.meeting_ms);
     }
     ready[d] = at;
-    end[d] = (own.together ? own.meeting_ms : at) + ms[d];
+    end[d] = (together ? own.meeting_ms : at) + ms[d];
   }
   return moved && *std::max_element(ready, ready + devices_) != own.meeting_ms;
 }

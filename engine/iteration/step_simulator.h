@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "engine/iteration/streams.h"
@@ -27,11 +29,13 @@ class StepSimulator {
   /// A task of one of the steps that are run, one after the other.
   struct Run {
     double issued_ms = 0;
-    std::vector<std::size_t> after;  ///< runs on the same device that have to be over
-    bool together = false;
-    double meeting_ms = 0;  ///< of together: when all were ready
+    std::size_t after_end = 0;  ///< in after_; where the run before's end, its own begin
+    double* ready = nullptr;    ///< of one that devices begin together: when each was ready
+    double meeting_ms = 0;      ///< of such a one: when all were
   };
 
+  /// Runs on the same device that have to be over.
+  [[nodiscard]] std::span<const std::size_t> after(std::size_t run) const;
   [[nodiscard]] double* ends(std::size_t run) { return &ends_[run * devices_]; }
   void run_on_all(std::size_t run);
   /// Whether it begins at another time than before on devices that did not change.
@@ -42,9 +46,11 @@ class StepSimulator {
   std::size_t tasks_;
   std::size_t last_compute_;  ///< with which a device's step ends, as one stream has them all
   std::vector<Run> runs_;
-  std::vector<double> ms_;     ///< [task * devices + device]
-  std::vector<double> ends_;   ///< [run * devices + device]
-  std::vector<double> ready_;  ///< the same, of runs that begin together
+  std::vector<std::size_t> after_;
+  std::vector<double> ms_;  ///< [task * devices + device]
+  // Few and not written before they are used: a simulator for one step alone is made in less time.
+  std::unique_ptr<double[]> ends_;   ///< [run * devices + device]
+  std::unique_ptr<double[]> ready_;  ///< [run that devices begin together * devices + device]
   std::vector<std::size_t> changed_;
   bool all_changed_ = true;
 };
