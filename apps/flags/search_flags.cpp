@@ -91,7 +91,7 @@ void declare_hot_rows(FlagSet& flags, SearchFlags* out) {
 
 /// --row-splits, --data-parallel, --hot-rows and --target.
 void declare_layouts(FlagSet& flags, SearchFlags* out, const std::string& limit) {
-  declare_row_splits(flags, out, "refine", limit);
+  declare_row_splits(flags, out, "refine and anneal", limit);
   const std::vector<std::string> targets = io::lint_targets();
   flags
       .choice("target", "NAME",
@@ -99,7 +99,7 @@ void declare_layouts(FlagSet& flags, SearchFlags* out, const std::string& limit)
                   ": row shards are even at most",
               &out->target, targets)
       .default_text("none: any layout that the cost model knows");
-  declare_data_parallel(flags, out, "refine");
+  declare_data_parallel(flags, out, "refine and anneal");
   declare_hot_rows(flags, out);
 }
 

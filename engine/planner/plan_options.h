@@ -32,12 +32,12 @@ struct PlanOptions {
   /// Plans after which "refine", "anneal" and "surco" (20 of itself) stop: then the same input and
   /// seed give the same plan on every machine with the same instruction set. 0 = no such limit.
   std::int64_t evaluations = 0;
-  /// Row shards that "refine" may make, as far as the cost models know them
+  /// Row shards that "refine" and "anneal" may make, as far as the cost models know them
   /// (Capabilities::row_splits); with other cost models, and in the other algorithms, rows stay
   /// whole.
   RowSplits row_splits = RowSplits::kAny;
-  /// Whether "refine" may give every device all of a small table, where the cost models know what
-  /// that costs (Capabilities::replicas): TorchRec's data_parallel.
+  /// Whether "refine" and "anneal" may give every device all of a small table, where the cost
+  /// models know what that costs (Capabilities::replicas): TorchRec's data_parallel.
   bool data_parallel = false;
   /// Whether "refine" may give every device the hottest rows of tables, where the cost models know
   /// what that costs (Capabilities::hot_rows), and the bytes that they may take of each device.

@@ -138,6 +138,17 @@ std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t t
   return pieces;
 }
 
+std::vector<EntryId> random_cut(const ShapeCatalog& catalog, std::int32_t table, Rng& rng) {
+  if (!catalog.any_widths(table)) return {};
+  const CatalogEntry& whole = catalog.entry(catalog.whole(table));
+  const std::int32_t least = (catalog.least_columns(table) + kLeastColumns - 1) / kLeastColumns;
+  const std::int32_t most = whole.dim / kLeastColumns - least;
+  if (most < least) return {};
+  const auto columns = static_cast<std::int32_t>(rng.between(least, most)) * kLeastColumns;
+  return {catalog.find(table, whole.rows, columns),
+          catalog.find(table, whole.rows, whole.dim - columns)};
+}
+
 std::int32_t random_place(const ShapeCatalog& catalog, EntryId piece, std::int32_t devices,
                           Rng& rng) {
   const CatalogEntry& entry = catalog.entry(piece);

@@ -17,6 +17,9 @@ namespace neuroshard::search {
 /// A table in equal blocks is in any number of them, all as likely.
 std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t table, Rng& rng);
 
+/// A table's columns cut in two anywhere; nothing where they cannot be in any widths.
+std::vector<EntryId> random_cut(const ShapeCatalog& catalog, std::int32_t table, Rng& rng);
+
 /// Where a piece goes that was to go to `place`: there or, if its table's have to be apart, to the
 /// next place that it may be and that is not among `taken`, the devices with others; kNoDevice:
 /// there is none.

@@ -10,8 +10,13 @@
 namespace neuroshard::search {
 namespace {
 
-/// 1 / alpha as a share of the start's cost: FlexFlow's alpha is per millisecond of its models.
-constexpr double kTemperature = 5e-4;
+/// 1 / alpha as a share of the start's cost by the table: FlexFlow's alpha is per millisecond of
+/// its models. 32 tasks of 4 to 11 tables on 2 to 4 devices, h200_sim, 100,000 steps, mean above
+/// refine's plans: 0.8 % with 0.1, 0.4 with 0.2, 0.6 with 0.4, 2.3 with 0.8.
+constexpr double kTemperature = 0.2;
+constexpr double kDealingTemperature = 5e-4;  // of the start's cost, where others are dealt out
+/// What each MB of memory that a device lacks costs on the way, FlexFlow's.
+constexpr double kMsPerLackingMb = 1;
 // Back to the best plan, where the objective is not softened. Softened, that is what walks are to
 // get away from: 32 tasks of 8 to 40 generated tables on 8 to 32 devices, h200_sim and h100_sim,
 // 100,000 candidates, four seeds, dims softened in all walks, are 2.1 and 1.4 % above the best
@@ -32,6 +37,8 @@ constexpr std::uint64_t kWithRoom = 4;
 // to 40 generated tables on 8 to 32 devices, h200_sim and h100_sim, 300,000 candidates, four seeds:
 // 2 % above the best known plans without any of it, 0.9 to 2.6 % with; 0.8 instead is the same.
 constexpr double kSamePlaces = 0.5;
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 constexpr std::int32_t kAllAsked = 32;  // devices, for a piece that is dealt out: of more, ..
 constexpr std::int32_t kAsked = 16;     // .. so many drawn ones
@@ -61,6 +68,15 @@ double RelayoutWalk::softened_objective() {
   return estimate_.objective();
 }
 
+/// Of what is beyond the devices' memory.
+double RelayoutWalk::memory_penalty_ms() const {
+  double bytes = 0;
+  for (const std::int64_t each : plan_.bytes()) {
+    bytes += static_cast<double>(std::max<std::int64_t>(0, each - memory_bytes_));
+  }
+  return kMsPerLackingMb * bytes / (1 << 20);
+}
+
 void RelayoutWalk::take_back() {
   for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) plan_.apply(*undo);
 }
@@ -88,9 +104,16 @@ std::int32_t RelayoutWalk::draw_place(EntryId piece, bool with_room, bool by_loa
   return best;
 }
 
-std::vector<EntryId> RelayoutWalk::draw_pieces(std::int32_t table, Rng& rng) const {
+std::vector<EntryId> RelayoutWalk::draw_pieces(std::int32_t table, bool deals, Rng& rng) const {
   const ShapeCatalog& catalog = plan_.catalog();
   if (catalog.replica(table) != kNoEntry && rng.below(3) == 0) return {catalog.replica(table)};
+  if (!deals && catalog.block(table) != kNoEntry && rng.below(3) == 0) {
+    return {catalog.block(table)};
+  }
+  if (!deals && rng.below(4) == 0) {
+    std::vector<EntryId> cut = random_cut(catalog, table, rng);
+    if (!cut.empty()) return cut;
+  }
   return random_division(catalog, table, rng);
 }
 
@@ -113,7 +136,7 @@ std::vector<std::int32_t> RelayoutWalk::devices_of(std::int32_t table, Rng& rng)
 }
 
 void RelayoutWalk::relayout(std::int32_t table, bool deals, Rng& rng) {
-  const std::vector<EntryId> pieces = draw_pieces(table, rng);
+  const std::vector<EntryId> pieces = draw_pieces(table, deals, rng);
   if (pieces.empty()) return;  // there is nothing else for it
   std::vector<std::int32_t> before;
   if (deals && rng.uniform() < kSamePlaces) before = devices_of(table, rng);
@@ -121,6 +144,7 @@ void RelayoutWalk::relayout(std::int32_t table, bool deals, Rng& rng) {
     apply({plan_.pieces_of(table).back(), {kNoEntry, kNoDevice}, {}});
   }
   const bool with_room = rng.below(kWithRoom) == 0;
+  const bool joins = !deals && rng.below(2) == 0;
   std::vector<std::int32_t> taken;
   for (const EntryId piece : pieces) {
     const std::int32_t holders = plan_.catalog().holders(piece);
@@ -136,11 +160,24 @@ void RelayoutWalk::relayout(std::int32_t table, bool deals, Rng& rng) {
       return;
     }
     taken.push_back(first);
+    if (joins && join(piece, first)) continue;
     for (std::int32_t device = first; device < first + holders; ++device) {
       apply({plan_.next_piece(), {piece, device}, {}});
     }
   }
   if (deals) deal_out_others(table, rng);
+}
+
+/// With a piece of its table that is on the device, if there is one.
+bool RelayoutWalk::join(EntryId piece, std::int32_t device) {
+  for (const std::int32_t other : plan_.pieces_of(plan_.catalog().entry(piece).table)) {
+    if (plan_.placed(other).device != device) continue;
+    const EntryId both = plan_.catalog().joined(plan_.placed(other).entry, piece);
+    if (both == kNoEntry) continue;
+    apply({other, {both, device}, {}});
+    return true;
+  }
+  return false;
 }
 
 /// The pieces beside those of `table` that may move.
@@ -224,7 +261,8 @@ WalkResult RelayoutWalk::walk(const Assignment& start, std::int64_t budget, cons
   WalkResult result{start, cost(softened), 0};
   int norm = 0;  // that the estimate has
   double now = result.cost;
-  double temperature = kTemperature * std::abs(now);
+  double temperature =
+      std::abs(now) * (mode.deals ? kDealingTemperature : kTemperature / plan_.catalog().tables());
   const auto anneal = [&](double done) {
     temperature = temperature_at(mode.options, done) * std::abs(result.cost);
     const int next = norm_at(mode.options, done);
@@ -251,10 +289,12 @@ WalkResult RelayoutWalk::walk(const Assignment& start, std::int64_t budget, cons
     undo_.clear();
     complete_ = true;
     relayout(static_cast<std::int32_t>(rng.below(tables)), mode.deals, rng);
-    const double found = complete_ && plan_.fits(memory_bytes_)
-                             ? cost(softened)
-                             : std::numeric_limits<double>::infinity();
-    const double objective = softened && std::isfinite(found) ? softened_objective() : found;
+    const bool fits = complete_ && plan_.fits(memory_bytes_);
+    double objective = kNever;
+    if (fits || (complete_ && !mode.deals)) objective = cost(softened);
+    const double found = fits ? objective : kNever;
+    if (fits && softened) objective = softened_objective();
+    if (!fits) objective += memory_penalty_ms();
     if (!Allowance(temperature, rng).lets(objective, now)) {
       take_back();
       continue;

@@ -20,8 +20,9 @@ class RelayoutWalk {
   RelayoutWalk(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog);
 
   /// At most `budget` steps from `start`, which has to be within the memory limit; 0: until
-  /// `progress`, asked every few steps, says 1. Pieces go to random places, and what counts is the
-  /// plan's cost.
+  /// `progress`, asked every few steps, says 1. Pieces go to random places, half of the time joined
+  /// to what is there of their table, and tables also go on all devices, in any two widths. What
+  /// counts is the plan's cost, and on the way a penalty for memory that devices lack.
   WalkResult run(const Assignment& start, std::int64_t budget, Rng rng,
                  const WalkProgress& progress);
 
@@ -43,7 +44,9 @@ class RelayoutWalk {
   WalkResult walk(const Assignment& start, std::int64_t budget, const Mode& mode, Rng rng,
                   const WalkProgress& progress);
   void relayout(std::int32_t table, bool deals, Rng& rng);
-  [[nodiscard]] std::vector<EntryId> draw_pieces(std::int32_t table, Rng& rng) const;
+  [[nodiscard]] std::vector<EntryId> draw_pieces(std::int32_t table, bool deals, Rng& rng) const;
+  bool join(EntryId piece, std::int32_t device);
+  [[nodiscard]] double memory_penalty_ms() const;
   [[nodiscard]] std::vector<std::int32_t> devices_with(std::int32_t table) const;
   [[nodiscard]] std::vector<std::int32_t> devices_of(std::int32_t table, Rng& rng) const;
   [[nodiscard]] std::int32_t draw_place(EntryId piece, bool with_room, bool by_load,

@@ -1,5 +1,7 @@
 #include "search/refine/known_shortage.h"
 
+#include "search/equal_columns.h"
+#include "search/packing/what_would_do.h"
 #include "search/refine/sequence_parts.h"
 
 namespace neuroshard::search {
@@ -14,6 +16,13 @@ std::optional<Shortage> known_shortage(const Problem& problem, const RowShapes& 
     if (shortage) return shortage;
   }
   return std::nullopt;
+}
+
+Status known_refusal(const Problem& problem, const RowShapes& rows, const SearchOptions& options) {
+  NEUROSHARD_RETURN_IF_ERROR(check_pieces(problem, rows));
+  if (has_equal_blocks(problem.space)) return {};
+  const std::optional<Shortage> shortage = known_shortage(problem, rows);
+  return shortage ? what_would_do(problem, options, *shortage) : Status();
 }
 
 }  // namespace neuroshard::search

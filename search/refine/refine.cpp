@@ -9,10 +9,8 @@
 #include "engine/core/hot_rows.h"
 #include "engine/core/offload.h"
 #include "search/equal_columns.h"
-#include "search/feasibility.h"
 #include "search/local/plan_pieces.h"
 #include "search/local/shape_catalog.h"
-#include "search/packing/what_would_do.h"
 #include "search/plan_cost.h"
 #include "search/refine/equal_search.h"
 #include "search/refine/fast_plan.h"
@@ -154,12 +152,7 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   const auto began = std::chrono::steady_clock::now();
   const SearchOptions own = with_usual_limit(options);
   const RowShapes rows = row_shapes(own, problem.cluster.devices);
-  NEUROSHARD_RETURN_IF_ERROR(check_pieces(problem, rows));
-  if (!has_equal_blocks(problem.space)) {
-    if (const auto shortage = known_shortage(problem, rows)) {
-      return what_would_do(problem, own, *shortage);
-    }
-  }
+  NEUROSHARD_RETURN_IF_ERROR(known_refusal(problem, rows, own));
   if (const auto light = with_light_tables_whole(problem, evaluator, rows, own)) {
     SearchOptions first = own;
     first.advise = false;

@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(flags_that_change_nothing_are_told) {
   for (const std::string name : {"random", "size-greedy", "neuroshard"}) {
     BOOST_TEST(notes({"--algorithm", name, "--row-splits", "any", "--evaluations", "100"}) ==
                "--evaluations: changes nothing, only refine, anneal, exact, surco go by it\n"
-               "--row-splits any: changes nothing, only refine, hugectr make row shards\n");
+               "--row-splits any: changes nothing, only refine, anneal, hugectr make row shards\n");
     BOOST_TEST(notes({"--algorithm", name, "--row-splits", "off"}).empty());
   }
   BOOST_TEST(notes({"--row-splits", "even", "--evaluations", "100"}).empty());
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(flags_that_change_nothing_are_told) {
              "--row-splits any: torchrec knows no such row shards, as with --row-splits even\n");
   const std::string copies = "--data-parallel on: changes nothing, ";
   BOOST_TEST(notes({"--data-parallel", "on", "--algorithm", "size-greedy"}) ==
-             copies + "only refine, hugectr go by it\n");
+             copies + "only refine, anneal, hugectr go by it\n");
   BOOST_TEST(notes({"--data-parallel", "on", "--evaluations", "100"}).empty());
   const TemporaryFolder folder;
   const std::string model = folder.write("own.safetensors", neuroshard::test::unknown_hardware(8));
