@@ -1,6 +1,7 @@
 #include "io/plans/plan_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <tuple>
@@ -20,21 +21,61 @@ RowRange dealt_rows(RowDeal deal, std::int64_t rows, std::int32_t count, std::in
   return deal == RowDeal::kEven ? even_rows(rows, count, place) : modulo_rows(rows, count, place);
 }
 
-/// What each row range of a table that had `before` rows becomes when it has `now`; empty where
-/// they are not dealt out so, or as many would leave some without rows.
-std::map<Rows, Rows> fitted(const std::map<Rows, Rows>& ranges, std::int64_t before,
-                            std::int64_t now, RowDeal deal) {
-  const auto count = static_cast<std::int32_t>(ranges.size());
+bool is_dealt(const std::map<Rows, Rows>& ranges, std::int64_t before, RowDeal deal) {
+  std::int32_t place = 0;
+  return std::all_of(ranges.begin(), ranges.end(), [&](const auto& range) {
+    const RowRange rows{range.first.first, range.first.second};
+    return dealt_rows(deal, before, static_cast<std::int32_t>(ranges.size()), place++) == rows;
+  });
+}
+
+bool in_a_row(const std::map<Rows, Rows>& ranges) {
+  std::int64_t next = 0;
+  return std::all_of(ranges.begin(), ranges.end(), [&](const auto& range) {
+    return std::exchange(next, range.first.second) == range.first.first;
+  });
+}
+
+/// Where what begins at `row` of `before` does when there are `now`.
+std::int64_t in_proportion(std::int64_t row, std::int64_t before, std::int64_t now) {
+  if (row == before) return now;
+  return std::llround(static_cast<double>(row) / static_cast<double>(before) *
+                      static_cast<double>(now));
+}
+
+/// What `next_of` makes of each range and its place; empty where some would have no rows.
+template <typename NextOf>
+std::map<Rows, Rows> renewed(const std::map<Rows, Rows>& ranges, const NextOf& next_of) {
   std::map<Rows, Rows> made;
   std::int32_t place = 0;
   for (const auto& [rows, same] : ranges) {
-    const RowRange next = dealt_rows(deal, now, count, place);
-    if (dealt_rows(deal, before, count, place) != RowRange{rows.first, rows.second}) return {};
+    const RowRange next = next_of(rows, place++);
     if (next.begin >= next.end) return {};
     made[rows] = {next.begin, next.end};
-    ++place;
   }
   return made;
+}
+
+/// What each row range of a table that had `before` rows becomes when it has `now`; empty where
+/// some would have no rows, or they are not those of a table.
+std::map<Rows, Rows> fitted(const std::map<Rows, Rows>& ranges, std::int64_t before,
+                            std::int64_t now, RowDeal deal) {
+  if (!in_a_row(ranges)) return {};
+  const auto count = static_cast<std::int32_t>(ranges.size());
+  bool dealt = false;
+  for (const RowDeal each : {deal, deal == RowDeal::kEven ? RowDeal::kModulo : RowDeal::kEven}) {
+    if (!is_dealt(ranges, before, each)) continue;
+    dealt = true;
+    std::map<Rows, Rows> made = renewed(ranges, [&](const Rows&, std::int32_t place) {
+      return dealt_rows(each, now, count, place);
+    });
+    if (!made.empty()) return made;
+  }
+  if (dealt) return {};
+  return renewed(ranges, [&](const Rows& rows, std::int32_t) {
+    return RowRange{in_proportion(rows.first, before, now),
+                    in_proportion(rows.second, before, now)};
+  });
 }
 
 }  // namespace
@@ -46,7 +87,6 @@ std::vector<std::int32_t> fit_rows(const Workload& workload, Plan& plan, RowDeal
     const Rows rows{shard.row_begin, shard.row_end};
     ranges[static_cast<std::size_t>(shard.table)].emplace(rows, rows);
   }
-  const RowDeal other = deal == RowDeal::kEven ? RowDeal::kModulo : RowDeal::kEven;
   std::vector<std::int32_t> changed;
   for (std::size_t index = 0; index < ranges.size(); ++index) {
     if (ranges[index].empty()) continue;
@@ -54,9 +94,7 @@ std::vector<std::int32_t> fit_rows(const Workload& workload, Plan& plan, RowDeal
     for (const auto& [rows, same] : ranges[index]) before = std::max(before, rows.second);
     const std::int64_t now = workload.tables[index].rows;
     if (before == now || before < 1 || before > kMostRows) continue;
-    const std::map<Rows, Rows> then = std::move(ranges[index]);
-    ranges[index] = fitted(then, before, now, deal);
-    if (ranges[index].empty()) ranges[index] = fitted(then, before, now, other);
+    ranges[index] = fitted(ranges[index], before, now, deal);
     if (!ranges[index].empty()) changed.push_back(static_cast<std::int32_t>(index));
   }
   for (Shard& shard : plan.shards) {

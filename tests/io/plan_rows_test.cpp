@@ -2,6 +2,7 @@
 #include "io/plans/plan_rows.h"
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <vector>
 
 #include "engine/core/plan_check.h"
@@ -82,6 +83,26 @@ BOOST_AUTO_TEST_CASE(blocks_of_a_modulo_are_such_blocks_again) {
   BOOST_TEST(fit_rows(workload_of({1}), few).empty());  // one has none
 }
 
+// A half and quarters, as a search makes them by default.
+BOOST_AUTO_TEST_CASE(other_blocks_keep_their_shares) {
+  const Plan plan{3,
+                  {{0, 0, 3650, 0, 8, 0}, {0, 3650, 10951, 0, 8, 1}, {0, 10951, 14601, 0, 8, 2}}};
+  for (const std::int64_t rows : {3, 4, 100, 18981, 2'000'000'000}) {
+    const Workload workload = workload_of({rows});
+    Plan now = plan;
+    BOOST_TEST((fit_rows(workload, now) == Tables{0}));
+    BOOST_TEST(validate(workload, now).message() == "", rows << " rows");
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double share = static_cast<double>(plan.shards[k].rows()) / 14601;
+      BOOST_TEST(std::abs(static_cast<double>(now.shards[k].rows()) -
+                          share * static_cast<double>(rows)) <= 1);
+    }
+  }
+  Plan few = plan;
+  BOOST_TEST(fit_rows(workload_of({2}), few).empty());  // one has none
+  BOOST_TEST((few == plan));
+}
+
 BOOST_AUTO_TEST_CASE(what_has_the_same_rows_stays) {
   for (const std::vector<Shard>& shards : kWays) {
     const Plan before{4, shards};
@@ -99,7 +120,6 @@ BOOST_AUTO_TEST_CASE(only_tables_that_changed_are_named) {
 
 BOOST_AUTO_TEST_CASE(other_row_ranges_and_unknown_tables_are_left_to_be_refused) {
   const std::vector<std::vector<Shard>> ways{
-      {{0, 0, 4, 0, 8, 0}, {0, 4, 10, 0, 8, 1}},                      // no even blocks
       {{0, 0, 5, 0, 8, 0}, {0, 0, 10, 0, 8, 1}},                      // they overlap
       {{0, 0, 4, 0, 8, 0}, {0, 4, 8, 0, 8, 1}, {0, 8, 10, 0, 8, 2}},  // 4 rows: a block has none
       {{0, 2, 10, 0, 8, 0}},                                          // not from the first row on
