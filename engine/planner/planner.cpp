@@ -11,8 +11,6 @@
 #include "engine/core/bytes.h"
 #include "engine/core/check_step_memory.h"
 #include "engine/core/elapsed.h"
-#include "engine/core/held_cells.h"
-#include "engine/core/hot_rows.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
@@ -29,8 +27,6 @@
 #include "engine/planner/tried_advice.h"
 #include "search/algorithms.h"
 #include "search/equal_columns.h"
-#include "search/replan/feasible_start.h"
-#include "search/replan/replan.h"
 #include "search/row_shapes.h"
 
 namespace neuroshard {
@@ -83,28 +79,6 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   return result;
 }
 
-/// search::feasible_start(), from which on no more than the limit may move.
-Result<Plan> start_within(const search::Problem& problem, const Plan& now, const MoveLimit& limit) {
-  NEUROSHARD_ASSIGN_OR_RETURN(Plan start, search::feasible_start(problem, now, limit.whole_tables));
-  const std::int64_t bytes = moved_bytes(problem.workload, now, start);
-  if (bytes <= limit.bytes) return start;
-  return infeasible("the plan that runs does not fit into " +
-                    format_bytes(problem.cluster.memory_bytes) +
-                    " per device, and what has to go to others is more than may move: " +
-                    format_bytes_at_least(bytes) + " would do");
-}
-
-/// kInfeasible for a table that `now` lacks and that may not be fused: new ones are on the devices.
-Status check_new_tables(const Workload& workload, const Plan& now) {
-  for (const std::int32_t index : missing_tables(workload, now)) {
-    const Table& table = workload.tables[static_cast<std::size_t>(index)];
-    if (table.kernels.fused) continue;
-    return infeasible(table_label(workload, index) + ": its compute kernels are " +
-                      describe(table.kernels) + ", and new tables are placed on devices alone");
-  }
-  return {};
-}
-
 /// Of a search that may take so long where all that began then may take `all_seconds`.
 double time_left(double limit_s, double all_seconds, std::chrono::steady_clock::time_point start) {
   const double left = std::max(all_seconds - seconds_since(start), kLeastSeconds);
@@ -128,52 +102,6 @@ Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
   if (trial(*whole, cluster).ok()) return found;
   const Status then = make_plan(*whole, cluster, models, options).status();
   return then.ok() ? found.status() : with_next_refusal(found.status(), then);
-}
-
-Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
-                          const CostModels& models, const Plan& now, const MoveLimit& given,
-                          const PlanOptions& asked) {
-  const PlanOptions options = as_trainer_runs(asked);
-  MoveLimit limit = given;
-  limit.whole_tables |= only_whole_tables_move(options.trainer, workload);
-  if (limit.bytes < 0) {
-    return invalid_input("move limit: found " + std::to_string(limit.bytes) +
-                         " bytes, expected 0 or more");
-  }
-  if (now.devices != cluster.devices) {
-    return invalid_input("devices: found " + std::to_string(cluster.devices) +
-                         ", expected the plan's " + std::to_string(now.devices));
-  }
-  NEUROSHARD_RETURN_IF_ERROR(check_no_hot_rows(now, "replan cannot keep them, plan anew"));
-  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
-  NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
-  NEUROSHARD_RETURN_IF_ERROR(
-      simulate(workload, with_missing_tables(workload, now), models, cluster).status());
-  NEUROSHARD_RETURN_IF_ERROR(check_new_tables(workload, now));
-  NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));
-  search::Problem problem(workload, cluster, search::space_of(workload, cluster));
-  search::give_kernels(now, problem.space);
-  NEUROSHARD_ASSIGN_OR_RETURN(Plan start, start_within(problem, now, limit));
-  if (cluster.host_memory_bytes > 0) {
-    const std::int32_t each = capabilities(models).hosts ? host_devices(cluster) : 0;
-    NEUROSHARD_RETURN_IF_ERROR(check_host_memory(workload, start, each, cluster.host_memory_bytes));
-  }
-  NEUROSHARD_ASSIGN_OR_RETURN(PlanCost cost, simulate(workload, start, models, cluster));
-  const Search run = [&](const search::Problem& running, CostEvaluator& evaluator,
-                         const search::SearchOptions& own) -> Result<search::SearchResult> {
-    return search::replan(running, evaluator, own, now, start, limit);
-  };
-  double seconds = 0;
-  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result,
-                              run_search(problem, models, options, run, seconds));
-  result.algorithm = kReplan;
-  // Searches do not know all that a plan costs: TorchRec's formula has devices pay for tables whose
-  // rows are dealt to others alone.
-  if (result.cost.cost_ms > cost.cost_ms) {
-    result.plan = std::move(start);
-    result.cost = std::move(cost);
-  }
-  return result;
 }
 
 Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const CostModels& models,

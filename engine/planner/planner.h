@@ -33,15 +33,15 @@ inline constexpr std::string_view kReplan = "replan";
 /// `models`, for which no more weights and optimizer states come to devices that do not hold them
 /// (moved_bytes()) than `limit` says. Tables that `now` lacks are new: they are placed as if
 /// nothing of them moved. Where devices have less memory than `now` takes, it goes on from a plan
-/// that fits and moves little (search/replan/feasible_start.h), which may cost more. Whole tables
-/// and columns move and are split, tables get row shards or replicas, as the options say, or become
-/// whole again; tables keep their kernels, and no device gets a second block of columns. Of
-/// `options`, the algorithm changes nothing, and of what the trainer can run, all but row shards
-/// and whether more than whole tables may move. Same input and seed, same plan, unless
-/// stopped_early. Errors: kInvalidInput (as make_plan(), and a plan that simulate() refuses for
-/// other reasons, is for another number of devices, or a limit below 0); kInfeasible when nothing
-/// is found that fits and moves no more than the limit, and when `now` is beyond the memory of
-/// hosts. Thread-safe.
+/// that fits and moves little (search/replan/feasible_start.h, or else fresh_start.h, which takes
+/// half of the budget), and which may cost more. Whole tables and columns move and are split,
+/// tables get row shards or replicas, as the options say, or become whole again; tables keep their
+/// kernels, and no device gets a second block of columns. Of `options`, the algorithm changes
+/// nothing, and of what the trainer can run, all but row shards and whether more than whole tables
+/// may move. Same input and seed, same plan, unless stopped_early. Errors: kInvalidInput (as
+/// make_plan(), and a plan that simulate() refuses for other reasons, is for another number of
+/// devices, or a limit below 0); kInfeasible when nothing is found that fits and moves no more than
+/// the limit, and when `now` is beyond the memory of hosts. Thread-safe.
 Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
                           const CostModels& models, const Plan& now, const MoveLimit& limit,
                           const PlanOptions& options);

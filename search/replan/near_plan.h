@@ -8,6 +8,10 @@
 
 namespace neuroshard::search {
 
+/// The plan with the columns that a device has of a table side by side, as one block. Costs may
+/// differ, bytes do not grow. REQUIRES a plan in canonical order; tables that are not pooled stay.
+Plan with_one_block_each(const Plan& plan, const Workload& workload);
+
 /// The same plan, as near to `now` as it comes by names alone: devices change numbers, if `alike`,
 /// and the pieces of a table their columns, so that much of what there is stays where it is (not
 /// always the most). Tables that all devices have a part or all of keep their devices, and those

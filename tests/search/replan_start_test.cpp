@@ -10,6 +10,7 @@
 #include "engine/core/shard_bytes.h"
 #include "search/plan_cost.h"
 #include "search/replan/feasible_start.h"
+#include "search/replan/fresh_start.h"
 #include "search/replan/replan.h"
 #include "tests/search/fused_evaluator.h"
 
@@ -132,6 +133,48 @@ BOOST_AUTO_TEST_CASE(searches_go_on_from_it_within_the_limit) {
     gains += plan_cost(found.plan, evaluator) < 0.95 * plan_cost(*start, evaluator) ? 1 : 0;
   }
   BOOST_TEST(gains > 5);
+}
+
+// All devices have columns of all tables, so that nothing can go to another beside what it has.
+BOOST_AUTO_TEST_CASE(what_finds_no_room_begins_with_a_plan_made_anew) {
+  Rng rng(9);
+  Workload workload;
+  Plan now{3, {}};
+  for (std::int32_t table = 0; table < 4; ++table) {
+    workload.tables.push_back(test::make_table(1000, 16));
+    now.shards.push_back({table, 0, 1000, 0, 8, 0});
+    now.shards.push_back({table, 0, 1000, 8, 12, 1});
+    now.shards.push_back({table, 0, 1000, 12, 16, 2});
+  }
+  const std::int64_t column = 4 * 1000;
+  const Cluster cluster = test::make_cluster(3, 24 * column);  // device 0 has 32
+  test::FusedEvaluator evaluator = test::random_fused(rng, workload, 3);
+  const Problem problem(workload, cluster);
+  const Status none = feasible_start(problem, now, false).status();
+  BOOST_REQUIRE((none.code() == StatusCode::kInfeasible));
+  SearchOptions options;
+  options.evaluations = 2000;
+  const auto start = [&](std::int64_t limit) {
+    std::int64_t evaluations = 0;
+    Result<Plan> found =
+        fresh_start(problem, evaluator, options, now, {.bytes = limit}, none, evaluations);
+    BOOST_TEST(evaluations > 0);
+    return found;
+  };
+  const Result<Plan> free = start(1'000'000'000);
+  BOOST_REQUIRE_MESSAGE(free.ok(), free.status().message());
+  check_start(workload, *free, cluster);
+  const std::int64_t moved = moved_bytes(workload, now, *free);
+  // Some tables go back for a smaller limit, as long as the rest fits.
+  const Result<Plan> near = start(moved - 1);
+  if (near.ok()) {
+    check_start(workload, *near, cluster);
+    BOOST_TEST(moved_bytes(workload, now, *near) < moved);
+  }
+  const Status refused = start(8 * column - 1).status();  // the least that leaves device 0
+  BOOST_TEST((refused.code() == StatusCode::kInfeasible));
+  BOOST_TEST(refused.message().find("what has to go to others is more than may move: ") !=
+             std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
