@@ -142,7 +142,9 @@ Result<std::optional<double>> cost_lower_bound(const Workload& workload, const C
   NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));
   const Capabilities known = capabilities(models);
   const bool faster_elsewhere = cluster.host_memory_bytes > 0 && !known.fused_is_fastest;
-  if (!known.additive || faster_elsewhere) return std::optional<double>();
+  if (!known.additive || faster_elsewhere || replicates_on_one(workload, cluster, options)) {
+    return std::optional<double>();
+  }
   // Tables in host memory take none of the devices'.
   return search::lower_bound({workload, cluster, search::space_of(workload, cluster)}, *evaluator,
                              search::row_shapes(options, cluster.devices),

@@ -57,9 +57,9 @@ Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const Cost
 /// Milliseconds that no plan for this cluster costs less than under `models` whose tables are whole
 /// or in columns by multiples of 4, and, with `row_splits` and `data_parallel`, as those have it:
 /// of plans that fit the devices or, where there is host memory, whatever memory there is. Nothing
-/// where `models` are not additive (networks are not, TorchRec's formula is), and where tables in
-/// the cluster's host memory could be faster than on devices. Errors: as make_plan() without a
-/// search. Thread-safe.
+/// where `models` are not additive (networks are not, TorchRec's formula is), where tables in the
+/// cluster's host memory could be faster than on devices, and where a single device has tables that
+/// may be nothing but data-parallel. Errors: as make_plan() without a search. Thread-safe.
 Result<std::optional<double>> cost_lower_bound(
     const Workload& workload, const Cluster& cluster, const CostModels& models,
     RowSplits row_splits, bool data_parallel = false,

@@ -46,6 +46,11 @@ Status check_options(const PlanOptions& options) {
   return {};
 }
 
+bool may_be_nothing_else(const Workload& workload, std::int32_t table) {
+  const AllowedSharding& may = workload.tables[static_cast<std::size_t>(table)].sharding;
+  return !may.whole && !may.columns && !may.rows;
+}
+
 }  // namespace
 
 search::SearchOptions search_options(const PlanOptions& options, const CostModels& models,
@@ -70,6 +75,15 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
           .starts = options.starts,
           .policy = options.policy,
           .policy_samples = options.policy_samples};
+}
+
+bool replicates_on_one(const Workload& workload, const Cluster& cluster,
+                       const search::SearchOptions& options) {
+  if (cluster.devices > 1 || !options.replicate) return false;
+  for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
+    if (may_be_nothing_else(workload, table)) return true;
+  }
+  return false;
 }
 
 Status check_devices(const Workload& workload, const Cluster& cluster) {
@@ -105,6 +119,13 @@ Result<PlanResult> run_search(const search::Problem& problem, const CostModels& 
   if (!found.ok()) return found.status();
   PlanResult result;
   result.plan = std::move(found->plan);
+  const bool replicates = replicates_on_one(problem.workload, problem.cluster, own);
+  for (Shard& shard : result.plan.shards) {
+    const bool fused = shard.kernel == TableKernel{};
+    if (replicates && fused && may_be_nothing_else(problem.workload, shard.table)) {
+      shard.device = kEveryDevice;
+    }
+  }
   canonicalize(result.plan);
   // Anew, and in the order of files: a search has added the same costs up in another one, so that
   // its last digit may differ from what simulate() says.
@@ -114,7 +135,7 @@ Result<PlanResult> run_search(const search::Problem& problem, const CostModels& 
   result.seconds = seconds;
   result.stopped_early = found->stopped_early;
   result.skipped = found->skipped;
-  result.lower_bound = found->lower_bound;
+  if (!replicates) result.lower_bound = found->lower_bound;
   if (!std::isfinite(result.cost.cost_ms)) {
     return invalid_input("the cost models give this workload's plans no finite cost");
   }

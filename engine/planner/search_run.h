@@ -15,6 +15,12 @@ namespace neuroshard {
 search::SearchOptions search_options(const PlanOptions& options, const CostModels& models,
                                      const Cluster& cluster);
 
+/// Whether run_search() gives tables to every device of the only one, though searches have them
+/// whole there, whatever they allow: those that may be nothing else, where they are asked for. A
+/// trainer steps such tables by another optimizer. What searches know of costs is not of that.
+bool replicates_on_one(const Workload& workload, const Cluster& cluster,
+                       const search::SearchOptions& options);
+
 /// kInvalidInput for a table that names devices which the cluster does not have.
 Status check_devices(const Workload& workload, const Cluster& cluster);
 

@@ -131,6 +131,33 @@ BOOST_AUTO_TEST_CASE(replicas_keep_within_memory) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(what_may_be_nothing_else_is_on_every_device_of_one) {
+  Workload workload = one_hot_tables(3, 2);
+  workload.tables[0].sharding = {.whole = false, .columns = false, .rows = false};
+  const Cluster one{.devices = 1, .memory_bytes = kHosts.memory_bytes};
+  const PlanResult with = planned(workload, one, true);
+  BOOST_TEST(replicas_in(with.plan) == 1);
+  BOOST_TEST(validate(workload, with.plan).message() == "");
+  for (const Shard& shard : with.plan.shards) {
+    BOOST_TEST((shard.device == kEveryDevice) == (shard.table == 0));
+  }
+  const PlanResult without = planned(workload, one, false);
+  BOOST_TEST(replicas_in(without.plan) == 0);
+  BOOST_TEST(with.cost.per_device[0].memory_bytes == without.cost.per_device[0].memory_bytes);
+  // The formula has such tables cheaper than whole ones, of which a bound would be.
+  const CostModels formula = load_shipped_models("torchrec").value().models;
+  for (const char* algorithm : {"refine", "exact"}) {
+    PlanOptions options;
+    options.algorithm = algorithm;
+    options.data_parallel = true;
+    const PlanResult cheaper = make_plan(workload, one, formula, options).value();
+    BOOST_TEST(replicas_in(cheaper.plan) == 1);
+    BOOST_TEST(!cheaper.lower_bound.has_value());
+  }
+  BOOST_TEST(!cost_lower_bound(workload, one, formula, RowSplits::kEven, true).value());
+  BOOST_TEST(cost_lower_bound(workload, one, formula, RowSplits::kEven, false).value().has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace neuroshard

@@ -275,6 +275,17 @@ class PlanTest(unittest.TestCase):
                                         "expected one of torchrec, hugectr"):
                 few(target=word)
 
+    def test_on_one_device_what_may_be_nothing_else_is_on_every_device(self):
+        tables = [dict(FEW[0], sharding=["data_parallel"]), *FEW[1:]]
+        for model in "h200_sim", "torchrec":
+            plan = ns.plan(tables, batch_size=4096, devices=1, device_memory="80GB", data_parallel=True,
+                           evaluations=100, cost_model=model)
+            self.assertEqual([(each.device, each.compute_kernel) for each in plan.shards],
+                             [(None, "dense"), (0, "fused"), (0, "fused")])
+            again = ns.Plan.parse(plan.export("torchrec"), "plan", plan.workload, plan.cost_models,
+                                  plan.cluster).costed()
+            self.assertEqual((again.shards, again.cost_ms), (plan.shards, plan.cost_ms))
+
     def test_a_plan_says_what_its_search_left_out(self):
         self.assertEqual(few().skipped, "")
         self.assertIsNone(few().lower_bound_ms)  # networks know none
