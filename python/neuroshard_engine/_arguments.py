@@ -79,6 +79,14 @@ def optional_text(what: str, value: Optional[str]) -> bytes:
     return b"" if value is None else text(what, value)
 
 
+def optional_word(what: str, value: Optional[str], words: Sequence[str]) -> bytes:
+    """The same of one of the `words`, which the engine holds others against. Empty is none of them:
+    the engine would take it for nothing."""
+    if isinstance(value, str) and not value:
+        raise InvalidInputError(f"{what}: found '', expected one of {', '.join(words)}, or None")
+    return optional_text(what, value)
+
+
 def content(what: str, value: Any) -> bytes:
     if isinstance(value, (bytes, bytearray)):
         return bytes(value)

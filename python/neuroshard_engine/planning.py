@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 from . import _binding as binding
 from . import _structs as structs
 from ._arguments import (MAX_DEVICES, MAX_INT64, MAX_THREADS, Path, choice, flag, instance, integer,
-                         number, optional_text, several, shown)
+                         number, optional_word, several, shown)
 from ._searching import Cancellation, Progress, planner_of, search
 from .cost_models import CostModels, DenseModel
 from .errors import InvalidInputError
@@ -23,6 +23,7 @@ from .workload import Tables, Workload
 # (measured on two cores of a virtual machine).
 DEFAULT_EVALUATIONS = 1_000_000
 ROW_SPLITS = ("off", "even", "any")
+TARGETS = ("torchrec", "hugectr")
 
 
 def plan(tables: Tables, *, devices: int, device_memory: Size,
@@ -90,7 +91,8 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
     models = CostModels.of(cost_model)
     if model is not None:
         models = models.of_steps(model)
-    words = [optional_text("algorithm", algorithm), optional_text("target", target)]
+    words = [optional_word("algorithm", algorithm, binding.names("algorithm")),
+             optional_word("target", target, TARGETS)]
     options = _options(
         evaluations, time_limit_s, threads, algorithm=structs.text_of(words[0]),
         seed=integer("seed", seed, 0, (1 << 64) - 1), row_splits=_splits(row_splits),
@@ -144,7 +146,7 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
                        own.device_memory if device_memory is None else device_memory,
                        own.devices_per_host or None, own.host_memory or None, own.buffers,
                        own.exchange)
-    words = optional_text("target", target)
+    words = optional_word("target", target, TARGETS)
     options = _options(evaluations, time_limit_s, threads, target=structs.text_of(words),
                        row_splits=_splits(row_splits),
                        data_parallel=flag("data_parallel", data_parallel),

@@ -13,7 +13,7 @@ from . import _explaining
 from . import _report
 from . import _structs as structs
 from ._arguments import (MAX_DEVICES, Path, content as checked_content, instance, integer,
-                         optional_text, shown, text)
+                         optional_text, optional_word, shown, text)
 from ._files import read_whole, write_whole
 from ._searching import logger, planner_of
 from .command import output_of
@@ -227,7 +227,7 @@ class Plan:
         naming table and reason, for what a format cannot express.
         """
         words = [text("format", format), optional_text("module", module),
-                 optional_text("trainer_device", trainer_device)]
+                 optional_word("trainer_device", trainer_device, ("cuda", "cpu"))]
         options = structs.sized(
             structs.ExportOptions, module=structs.text_of(words[1]),
             trainer_device=structs.text_of(words[2]), memory_bytes=self.cluster.device_memory,

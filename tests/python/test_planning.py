@@ -384,6 +384,15 @@ class RefusalTest(unittest.TestCase):
         self.refused(bad, "cost model: found 'h900'", robust=["h900"])
         self.refused(bad, "exchange: found 'auto' with robust", robust=["torchrec"], exchange="auto")
 
+    def test_an_empty_word_is_none_of_those_there_are(self):
+        bad = ns.InvalidInputError
+        self.refused(bad, "target: found '', expected one of torchrec, hugectr, or None", target="")
+        self.refused(bad, "algorithm: found '', expected one of random, size-greedy", algorithm="")
+        with self.assertRaisesRegex(bad, "^target: found '', expected one of torchrec"):
+            few().replan(move_limit=0, target="")
+        with self.assertRaisesRegex(bad, "^trainer_device: found '', expected one of cuda, cpu"):
+            few().export("torchrec", trainer_device="")
+
     def test_bad_tables(self):
         bad = ns.InvalidInputError
         for tables, words in [
