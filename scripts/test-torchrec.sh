@@ -250,6 +250,7 @@ done
 # Planned by the ranks themselves: by the command, and in the place of TorchRec's planner.
 test_program plan_in_trainer.py $neuroshard
 test_program planner.py
+test_program kernels.py
 test_program provider.py
 test_program managed_collisions.py
 test_program lookup_statistics.py $neuroshard

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, List, Sequence, Union
 
-from .._arguments import Path, several
+from .._arguments import Path, several, shown
 from ..cost_models import CostModels
 from ..errors import InvalidInputError
 from ._topology import cost_models_of
@@ -24,6 +24,15 @@ def check_robust(robust: Any, cost_model: Any, previous_plan: Any) -> None:
     elif cost_model is None:
         raise InvalidInputError("robust: found True without a cost_model, expected one beside TorchRec's "
                                 "formula, as cost_model='h200_sim'")
+
+
+def check_replicated(tables: Sequence[str], devices: int) -> None:
+    """Raises InvalidInputError where there are tables that may be data_parallel alone, on several
+    ranks: plans for a network and another cost model have none."""
+    if tables and devices > 1:
+        raise InvalidInputError(f"table {shown(tables[0])}: found constraints that leave data_parallel "
+                                "alone, expected another sharding type, too: with robust, plans have "
+                                "tables on every rank where all cost models are TorchRec's formula")
 
 
 def further_models_of(robust: Robust, topology: Any) -> List[CostModels]:

@@ -11,8 +11,8 @@ from torchrec.distributed.planner.types import ParameterConstraints
 from torchrec.modules.embedding_tower import EmbeddingTower, EmbeddingTowerCollection
 
 from ..errors import InvalidInputError
-from ._collections import (collections_of, configs_of, listed, module_words, remapped_tables,
-                           table_words)
+from ._collections import (collections_of, configs_of, is_pooled, listed, module_words,
+                           remapped_tables, table_words)
 from ._constraints import KERNELS, SHARDING_TYPES
 from .describe import factor_of
 
@@ -83,6 +83,24 @@ def check_remapped(found: Mapping[str, Shardable], plan: Mapping[str, Any]) -> N
         logger.warning("managed collisions: what remaps ids counts neither as memory nor as time")
 
 
+def replicated_alone(document: Mapping[str, Any]) -> List[str]:
+    """Names of the described tables for which data_parallel alone is left, with its kernel dense."""
+    return [table["name"] for table in document["tables"]
+            if table.get("sharding_types") == ["data_parallel"]]
+
+
+def warn_of_others(document: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
+    """Names those of them that a plan has otherwise, as one that ran so before, or a single rank
+    without the memory for them."""
+    alone = set(replicated_alone(document))
+    for name, tables in plan.items():
+        for table, entry in tables.items():
+            if table in alone and entry["sharding_type"] != "data_parallel":
+                logger.warning("%s: constraints leave data_parallel alone, the plan has it %s, with the "
+                               "kernel %s", table_words(table, name), entry["sharding_type"],
+                               entry["compute_kernel"])
+
+
 def pooling_factors_of(found: Mapping[str, Shardable], given: Mapping[str, float],
                        constraints: Mapping[str, Any]) -> Dict[str, float]:
     """Lookups per sample by feature: those given, else those of the constraints.
@@ -117,7 +135,7 @@ def constraints_of(found: Mapping[str, Shardable], given: Mapping[str, Any],
     lookups that the plan is for."""
     made: Dict[str, Any] = {}
     for name, each in found.items():
-        allowed = list(each.sharder.sharding_types(device))
+        allowed = _types_on(device, each)
         for config in each.tables():
             own = given.get(config.name, ParameterConstraints())
             where = table_words(config.name, name)
@@ -126,7 +144,7 @@ def constraints_of(found: Mapping[str, Shardable], given: Mapping[str, Any],
                 raise InvalidInputError(f"{where}: found the constraint sharding_types="
                                         f"{own.sharding_types!r}, expected some of "
                                         f"{listed(allowed)}, "
-                                        f"which its sharder takes on {device}")
+                                        f"which run on {device} by its sharder")
             if own.device_group not in (None, device):
                 raise InvalidInputError(f"{where}: found the constraint device_group="
                                         f"{own.device_group!r}, expected {device!r}, as the "
@@ -169,6 +187,12 @@ def optimizers_of(found: Mapping[str, Shardable]) -> Dict[str, str]:
                                     f"sharder's fused_params, expected one of {listed(_OPTIMIZERS)}")
         made.update({config.name: word for config in each.tables()})
     return made
+
+
+def _types_on(device: str, each: Shardable) -> List[str]:
+    """What its sharder takes and TorchRec runs: sequences whole on every rank fail on CPUs."""
+    fails = "data_parallel" if device == "cpu" and not is_pooled(each.collection) else ""
+    return [kind for kind in each.sharder.sharding_types(device) if kind != fails]
 
 
 def _kernels(own: Optional[List[str]], sharder: List[str], types: List[str]

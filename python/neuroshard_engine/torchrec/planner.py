@@ -33,7 +33,7 @@ from ..values import BUFFERS, Cluster
 from . import _shardable as shardable
 from ._beside import plan_beside
 from ._options import options_of
-from ._robust import Robust, check_robust, further_models_of
+from ._robust import Robust, check_replicated, check_robust, further_models_of
 from ._running import PlanSource, running_plan
 from ._topology import cost_models_of, devices_of
 from .describe import tables_document
@@ -154,11 +154,14 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
         devices = devices_of(reserved, goes_to_hosts=formula)
         cluster = Cluster(devices.count, devices.memory, devices.per_host, devices.host_memory,
                           self._buffers)
+        if others and not formula:
+            check_replicated(shardable.replicated_alone(document), cluster.devices)
         self.torchrec_plan = None
         made = self._search(document, models, others, cluster, formula)
         serialized = json.loads(made.to_torchrec(trainer_device=device))["plan"]
         sharding_plan = plan_of(serialized)
         shardable.check_remapped(found, serialized)
+        shardable.warn_of_others(document, serialized)
         carried = shardable.carried_of(self._given)
         for tables in sharding_plan.plan.values():
             for table, sharding in tables.items():
@@ -230,15 +233,18 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
 
     def _search(self, document: Dict[str, Any], models: CostModels, others: List[CostModels],
                 cluster: Cluster, formula: bool) -> Plan:
-        limits: Dict[str, Any] = {"evaluations": self._evaluations, "threads": self._threads,
-                                  "time_limit_s": self._timeout_seconds, "target": "torchrec"}
+        limits: Dict[str, Any] = {
+            "evaluations": self._evaluations, "threads": self._threads,
+            "time_limit_s": self._timeout_seconds, "target": "torchrec",
+            # Where the cost models know such tables; the engine finds that out.
+            "data_parallel": formula or not others}
         if self._previous_plan is not None:
             now = running_plan(self._previous_plan, document, models, cluster)
             return now.replan(document, move_limit=self._move_limit, **limits)
         return search_plan(
             document, devices=cluster.devices, device_memory=cluster.device_memory, cost_model=models,
             devices_per_host=cluster.devices_per_host, host_memory=cluster.host_memory or None,
-            data_parallel=formula, buffers=self._buffers, robust=others or None, **limits)
+            buffers=self._buffers, robust=others or None, **limits)
 
     def _report(self, made: Plan, sharding_plan: ShardingPlan, sharders: List[Any]) -> None:
         for line in made.report().splitlines():
