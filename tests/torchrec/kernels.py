@@ -1,9 +1,10 @@
 """What NeuroShardPlanner makes of compute kernels: tables whole on every rank, which are dense, by
-every cost model and on a single rank. See scripts/test-torchrec.sh.
+every cost model and on a single rank, and caches of a plan that runs. See scripts/test-torchrec.sh.
 
     python kernels.py
 """
 
+import dataclasses
 import logging
 import os
 import tempfile
@@ -13,6 +14,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from torchrec.distributed.planner.types import ParameterConstraints, Topology
+from torchrec.distributed.types import CacheAlgorithm, CacheParams
 from torchrec.modules.embedding_configs import EmbeddingConfig
 from torchrec.modules.embedding_modules import EmbeddingCollection
 
@@ -103,6 +105,35 @@ def check_one_rank():
                    "it table_wise, with the kernel fused" in line for line in lines), lines
 
 
+def check_caches():
+    """The cache of a plan that runs is the one that its ShardingPlan says."""
+    cached = [("a", 100_000, 64, 3.0)]
+    cache = CacheParams(load_factor=0.3)
+    own = ParameterConstraints(compute_kernels=["fused_uvm_caching"], cache_params=cache)
+
+    def restarted(previous, own=own):
+        return planner_of(gpus(2, ddr_cap=400 << 30), pooling_factors={"f_a": 3.0}, evaluations=300,
+                          constraints={"a": own}, previous_plan=previous).plan(bags(cached), SHARDERS)
+
+    first = restarted(None)
+    assert first.plan[""]["a"].cache_params.load_factor == 0.3
+    running = first.plan[""]["a"]
+    # What a cache does besides changes no plan, and without one there is nothing to say.
+    running.cache_params = CacheParams(algorithm=CacheAlgorithm.LFU, load_factor=0.3)
+    again = restarted(first)
+    assert serialized(again) == serialized(first)
+    assert again.plan[""]["a"].cache_params == cache
+    for params, part in [(None, "'fused_uvm_caching' without cache_params"),
+                         (CacheParams(), "'fused_uvm_caching' without cache_params"),
+                         (CacheParams(load_factor=float("nan")), "table 'a': load_factor: found nan"),
+                         (CacheParams(load_factor="much"), "table 'a': load_factor: found 'much'")]:
+        running.cache_params = params
+        refused(InvalidInputError, lambda: restarted(first), part)
+    first.plan[""]["a"] = dataclasses.replace(running, compute_kernel="fused_uvm", cache_params=cache)
+    [found] = kinds(restarted(first, dataclasses.replace(own, compute_kernels=["fused_uvm"]))).values()
+    assert found[1] == "fused_uvm", found
+
+
 def run_rank(rank, ranks, folder):
     warnings.filterwarnings("ignore")
     logging.getLogger("torchrec").setLevel(logging.ERROR)
@@ -128,9 +159,10 @@ def main():
     LOG.addHandler(logging.NullHandler())
     LOG.propagate = False
     for check in (check_every_cost_model, check_where_that_is_cheaper, check_restarts, check_refusals,
-                  check_one_rank):
+                  check_one_rank, check_caches):
         check()
-    print("torchrec: NeuroShardPlanner: kernels are those of constraints, by every cost model")
+    print("torchrec: NeuroShardPlanner: kernels are those of constraints and of plans that run, by every "
+          "cost model")
     for ranks in 1, 2:
         with tempfile.TemporaryDirectory() as folder:
             mp.spawn(run_rank, args=(ranks, folder), nprocs=ranks)

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Set, Tuple, Union
 
 from torchrec.distributed.types import ShardingPlan
 
-from .._arguments import Path
+from .._arguments import Path, number, shown
 from ..cost_models import CostModels
 from ..errors import InvalidInputError
 from ..plans import Plan
@@ -18,6 +18,7 @@ from ..workload import Workload
 
 logger = logging.getLogger("neuroshard_engine.torchrec")
 PlanSource = Union[Plan, ShardingPlan, Path]
+CACHED = "fused_uvm_caching"
 
 
 def running_plan(source: PlanSource, document: Dict[str, Any], models: CostModels,
@@ -74,12 +75,28 @@ def _without(found: Dict[str, Any], gone: Set[str]) -> Dict[str, Any]:
     return kept
 
 
+def _written(plan: ShardingPlan) -> Dict[str, Any]:
+    """What _serialize() gives, with the load factors of caches, which it leaves out: the one field
+    beside that says what a table takes. TorchRec sets it for tables without a cache, too."""
+    written: Dict[str, Any] = plan._serialize()
+    for module, tables in written["plan"].items():
+        for table, entry in tables.items():
+            if not isinstance(entry, dict) or entry.get("compute_kernel") != CACHED:
+                continue
+            factor = getattr(plan.plan[module][table].cache_params, "load_factor", None)
+            if factor is not None:
+                entry["cache_params"] = {"load_factor": number(
+                    f"previous_plan: table {shown(table)}: load_factor", factor, 5e-324, 1,
+                    "a number above 0 and at most 1")}
+    return written
+
+
 def _content(source: PlanSource) -> Tuple[str, bytes]:
     """What messages call it, and its bytes."""
     if isinstance(source, Plan):
         return "a Plan", source.export("torchrec")
     if isinstance(source, ShardingPlan):
-        return "a ShardingPlan", json.dumps(source._serialize()).encode("utf-8")
+        return "a ShardingPlan", json.dumps(_written(source)).encode("utf-8")
     path = os.fspath(source)
     path = os.path.join(path, "torchrec.json") if os.path.isdir(path) else path
     try:
