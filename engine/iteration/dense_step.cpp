@@ -89,8 +89,10 @@ class Builder {
  private:
   [[nodiscard]] double gradient_bytes(double weights) const { return weights * rates_.value_bytes; }
 
+  /// Without inputs, as of the dot products of one vector, there is nothing to multiply.
   DenseOperator backward_product(const std::string& name, double inputs, double outputs,
                                  bool input_gradient) {
+    if (inputs == 0) return {name, 0, 0, 0};
     DenseOperator made{name, gemm_ms(rates_, inputs, outputs, samples_), 1,
                        gradient_bytes(inputs * outputs)};
     if (input_gradient) {

@@ -58,6 +58,7 @@ Result<KernelRates> kernel_rates(const HardwareProfile& profile, DensePrecision 
 }
 
 double gemm_ms(const KernelRates& rates, double rows, double columns, double inner) {
+  if (rows * columns == 0) return 0;  // nothing to compute: no kernel is launched
   const double share = filled_share(rates.multiprocessors, rows, columns, inner);
   const double compute = 2 * rows * columns * inner / (rates.flops_per_ms * share);
   const double move = move_ms(rates, rows * inner + inner * columns + rows * columns);

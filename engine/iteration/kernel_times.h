@@ -28,7 +28,8 @@ Result<KernelRates> kernel_rates(const HardwareProfile& profile, DensePrecision 
 /// Milliseconds of one kernel that multiplies [rows, inner] by [inner, columns]: the slower of its
 /// operations and its bytes. Tiles of 128 x 128 results go to multiprocessors in waves, of which
 /// the last is not full; a product of few tiles is divided along `inner`, too, in parts of 512 at
-/// least, whose sums are added up in the kernel.
+/// least, whose sums are added up in the kernel. None is launched where there are no results, as of
+/// weights of a layer without inputs.
 double gemm_ms(const KernelRates& rates, double rows, double columns, double inner);
 
 /// Milliseconds of one kernel that reads or writes so many values in all.

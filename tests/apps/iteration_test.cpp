@@ -96,6 +96,30 @@ BOOST_AUTO_TEST_CASE(a_plan_is_costed_as_it_is) {
   BOOST_TEST(file.at("plan_sha256").as_string().size() == 64U);
 }
 
+BOOST_AUTO_TEST_CASE(dot_products_of_one_vector_have_a_step) {
+  const TemporaryFolder folder;
+  const std::string tables = folder.write("t.json", R"({"format": "neuroshard-tables", "version": 1,
+      "batch_size": 4096, "tables": [{"name": "t0", "rows": 1411848, "dim": 64, "pooling_factor": 34.7,
+                                      "zipf_alpha": 1.35}]})");
+  const std::string model = folder.write("m.json", R"({"format": "neuroshard-model", "version": 1,
+      "dense_features": 0, "bottom": [], "interaction": {"kind": "dot"}, "top": [1024, 64, 1],
+      "precision": "bf16", "optimizer": "adam", "cuda_graph": true})");
+  const std::string plan = folder.file("plan.json");
+  const Words both{"--tables", tables, "--model", model};
+  const auto run = [&](Words words) {
+    words.insert(words.end(), both.begin(), both.end());
+    const Outcome outcome = run_command(words);
+    BOOST_TEST_REQUIRE(outcome.exit_code == 0, outcome.err);
+    return outcome.out;
+  };
+  run({"plan", "--devices", "1", "--device-memory", "1GB", "--cost-model", "a100_sim",
+       "--evaluations", "10", "--output", plan});
+  const json::object file =
+      parsed(run({"iteration", "--plan", plan, "--profile", "A100-80G", "--output", "-"}));
+  BOOST_TEST(number(file.at("iteration_ms")) == number(parsed(slurp(plan)).at("cost_ms")),
+             boost::test_tools::tolerance(0.03));
+}
+
 BOOST_AUTO_TEST_CASE(more_hosts_are_simulated_as_hosts) {
   const auto step_of = [](const Words& hosts) {
     Words words{"--devices", "16", "--device-memory", "60GB", "--profile", "H100-80G+cluster",

@@ -88,6 +88,24 @@ BOOST_AUTO_TEST_CASE(dot_products_need_vectors_of_one_length) {
   BOOST_TEST(status.message().find("table 3: found dim 64, expected the 128") == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(one_vector_has_no_dot_products_and_a_step_nevertheless) {
+  DenseModel model = dcnv2();
+  model.interaction = Interaction::kDot;
+  model.dense_features = 0;
+  model.bottom.clear();
+  const DenseStep step = make_dense_step(model, tables_of(1, 64), 6912, some_rates()).value();
+  // The first layer has biases and no weights; the others are as ever.
+  const DenseOperator& first = step.top_backward.back();
+  BOOST_TEST(first.ms == 0);
+  BOOST_TEST(first.kernels == 0);
+  BOOST_TEST(first.gradient_bytes == 2 * 1024.0);
+  BOOST_TEST(step.parameters ==
+             1024 + (1024 + 1) * 1024.0 + (1024 + 1) * 512.0 + (512 + 1) * 256.0 + (256 + 1));
+  const DenseStep two = make_dense_step(model, tables_of(2, 64), 6912, some_rates()).value();
+  BOOST_TEST(dense_ms(step) > 0.5 * dense_ms(two));
+  BOOST_TEST(dense_ms(step) < dense_ms(two));
+}
+
 BOOST_AUTO_TEST_CASE(states_of_the_optimizer_are_moved) {
   DenseModel model = dcnv2();
   double before = 0;

@@ -71,6 +71,14 @@ BOOST_AUTO_TEST_CASE(a_thin_product_takes_the_time_of_its_bytes) {
   BOOST_TEST(gemm_ms(rates, 1e6, 64, 64) == 2 * values / 1e9 + 0.001, tools::tolerance(1e-12));
 }
 
+BOOST_AUTO_TEST_CASE(a_product_without_results_takes_no_time) {
+  BOOST_TEST(gemm_ms(round_rates(), 0, 64, 4096) == 0);
+  BOOST_TEST(gemm_ms(round_rates(), 4096, 0, 64) == 0);
+  // Results that are sums of nothing are written.
+  BOOST_TEST(gemm_ms(round_rates(), 4096, 64, 0) == 2.0 * 4096 * 64 / 1e9 + 0.001,
+             tools::tolerance(1e-12));
+}
+
 BOOST_AUTO_TEST_CASE(passes_over_what_the_l2_holds_are_faster) {
   BOOST_TEST(pass_ms(round_rates(), 500) == 1000 / 4e9 + 0.001, tools::tolerance(1e-12));
   BOOST_TEST(pass_ms(round_rates(), 501) == 1002 / 1e9 + 0.001, tools::tolerance(1e-12));
