@@ -47,6 +47,8 @@ std::string_view words_of(StepPhase phase) {
       return "all-reduce of gradients";
     case StepPhase::kOptimizer:
       return "dense optimizer";
+    case StepPhase::kLaunches:
+      return "launches";
   }
   return "";
 }

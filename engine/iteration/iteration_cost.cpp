@@ -1,10 +1,29 @@
 #include "engine/iteration/iteration_cost.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+
+#include "engine/iteration/step_simulator.h"
 
 namespace neuroshard {
 namespace {
+
+/// As a share of a step: what is shorter comes of rounding.
+constexpr double kRoundingOfStep = 1e-9;
+
+/// A step like all others, from the end of the one before on.
+struct SteadyStep {
+  const StepGraph& graph;
+  const StepRuns& runs;
+  double begin_ms = 0;
+  double ms = 0;
+
+  [[nodiscard]] const TaskRun& run(std::int32_t task, std::int32_t device) const {
+    const auto devices = static_cast<std::size_t>(graph.devices);
+    return runs[static_cast<std::size_t>(task) * devices + static_cast<std::size_t>(device)];
+  }
+};
 
 struct Busy {
   double start_ms = 0;
@@ -13,21 +32,20 @@ struct Busy {
   Stream stream{};
 };
 
-/// What the device does between the two moments, clipped to them. Inputs of later batches are
-/// issued with the next step: that is the last of which anything begins there, as a copy waits for
-/// the lookup of the step before.
-std::vector<Busy> busy_in(const StepGraph& graph, const LastSteps& steps, std::int32_t device,
-                          double from_ms, double to_ms) {
+/// What the device does in the step, each task once: what of it is before or after the step, a
+/// later or an earlier step's task does in its place.
+std::vector<Busy> busy_in(const SteadyStep& step, std::int32_t device) {
   std::vector<Busy> busy;
-  const auto devices = static_cast<std::size_t>(graph.devices);
-  for (const StepRuns* runs : {&steps.before, &steps.last, &steps.next}) {
-    for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
-      const TaskRun& run = (*runs)[task * devices + static_cast<std::size_t>(device)];
-      const double start = std::max(from_ms, run.start_ms);
-      const double end = std::min(to_ms, run.end_ms);
-      if (end <= start) continue;
-      const StepTask& own = graph.tasks[task];
-      busy.push_back({start, end, static_cast<std::size_t>(own.phase), own.stream});
+  const double end_of_step = step.begin_ms + step.ms;
+  for (std::int32_t task = 0; task < std::ssize(step.graph.tasks); ++task) {
+    const StepTask& own = step.graph.tasks[static_cast<std::size_t>(task)];
+    const TaskRun& run = step.run(task, device);
+    const double later = step.ms * std::floor((run.start_ms - step.begin_ms) / step.ms);
+    double start = run.start_ms - later;
+    for (double end = run.end_ms - later; end > start; end -= step.ms) {
+      busy.push_back(
+          {start, std::min(end, end_of_step), static_cast<std::size_t>(own.phase), own.stream});
+      start = step.begin_ms;
     }
   }
   return busy;
@@ -64,57 +82,63 @@ double largest_sum(const StepGraph& graph) {
   return largest;
 }
 
-TimelineEntry entry(const StepGraph& graph, const StepRuns& runs, std::int32_t task,
-                    std::int32_t device, double from_ms) {
-  const StepTask& own = graph.tasks[static_cast<std::size_t>(task)];
-  const auto devices = static_cast<std::size_t>(graph.devices);
-  const TaskRun& run =
-      runs[static_cast<std::size_t>(task) * devices + static_cast<std::size_t>(device)];
-  return {own.name, own.phase, own.stream, device, run.start_ms - from_ms, run.end_ms - from_ms};
+TimelineEntry entry(const SteadyStep& step, std::int32_t task, std::int32_t device) {
+  const StepTask& own = step.graph.tasks[static_cast<std::size_t>(task)];
+  const TaskRun& run = step.run(task, device);
+  return {own.name,
+          own.phase,
+          own.stream,
+          device,
+          run.start_ms - step.begin_ms,
+          run.end_ms - step.begin_ms};
 }
 
-/// From the end of the step back to its beginning, from cause to cause.
-std::vector<TimelineEntry> critical_path(const StepGraph& graph, const LastSteps& steps,
-                                         StepEnd end, double from_ms) {
+/// From the end of the step back to its beginning, from cause to cause: those of steps before began
+/// as much earlier.
+std::vector<TimelineEntry> critical_path(const SteadyStep& step, StepEnd end, double step_ms) {
   std::vector<TimelineEntry> path;
-  const auto devices = static_cast<std::size_t>(graph.devices);
-  const StepRuns* runs = &steps.last;
   std::int32_t task = end.task;
   std::int32_t device = end.device;
-  while (task >= 0) {
-    const TaskRun& run =
-        (*runs)[static_cast<std::size_t>(task) * devices + static_cast<std::size_t>(device)];
-    if (run.end_ms <= from_ms) break;
-    path.push_back(entry(graph, *runs, task, device, from_ms));
-    if (run.cause_before) {
-      if (runs == &steps.before) break;  // as long ago as is known
-      runs = &steps.before;
+  double earlier = 0;
+  double until = step_ms;
+  while (until > kRoundingOfStep * step_ms) {
+    TimelineEntry one{"launches", StepPhase::kLaunches, Stream::kProcessor, device, 0, until};
+    if (task >= 0) {
+      one = entry(step, task, device);
+      const TaskRun& run = step.run(task, device);
+      one.start_ms = std::clamp(one.start_ms - earlier, 0.0, until);
+      one.end_ms = until;
+      if (run.cause_before) earlier += step.ms;
+      task = run.cause;
+      device = run.cause >= 0 ? run.cause_device : device;
     }
-    task = run.cause;
-    device = run.cause_device;
+    until = one.start_ms;
+    path.push_back(std::move(one));
   }
   std::reverse(path.begin(), path.end());
+  if (!path.empty()) path.front().start_ms = 0;
   return path;
 }
 
 }  // namespace
 
 IterationCost iteration_cost(const StepGraph& graph) {
-  const LastSteps steps = run_steps(graph, kStepsUntilFull);
-  const StepEnd begin = end_of(graph, steps.before);
-  const StepEnd end = end_of(graph, steps.last);
+  StepSimulator simulator(graph);
   IterationCost cost;
-  cost.iteration_ms = end.ms - begin.ms;
+  cost.iteration_ms = simulator.iteration_ms();
+  const LastSteps steps = steady_steps(graph, simulator.cycle());
+  const double begin_ms = end_of(graph, steps.before).ms;
+  const StepEnd end = end_of(graph, steps.last);
+  const SteadyStep step{graph, steps.last, begin_ms, end.ms - begin_ms};
   cost.sum_ms = largest_sum(graph);
   cost.slowest_device = end.device;
-  share_out(busy_in(graph, steps, end.device, begin.ms, end.ms), begin.ms, end.ms, cost);
-  for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
+  share_out(busy_in(step, end.device), begin_ms, end.ms, cost);
+  for (std::int32_t task = 0; task < std::ssize(graph.tasks); ++task) {
     for (std::int32_t device = 0; device < graph.devices; ++device) {
-      cost.timeline.push_back(
-          entry(graph, steps.last, static_cast<std::int32_t>(task), device, begin.ms));
+      cost.timeline.push_back(entry(step, task, device));
     }
   }
-  cost.critical_path = critical_path(graph, steps, end, begin.ms);
+  cost.critical_path = critical_path(step, end, cost.iteration_ms);
   return cost;
 }
 

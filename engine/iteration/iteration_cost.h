@@ -9,10 +9,6 @@
 
 namespace neuroshard {
 
-/// Steps until the pipeline is full: a batch is copied two steps before it is computed. One more,
-/// as a step is what lies between the ends of two.
-inline constexpr int kStepsUntilFull = 5;
-
 /// One task of a step on a device; times from the beginning of the step on, where the step before
 /// is over. What is issued early may begin before.
 struct TimelineEntry {
@@ -41,12 +37,15 @@ struct IterationCost {
   /// else to what is sent or copied then: so all exposed times and the waiting add up to the
   /// iteration. What of a phase is not exposed is hidden.
   std::array<PhaseTime, kStepPhases> phases{};
-  double waiting_ms = 0;                     ///< nothing runs there: other devices, the processor
-  std::vector<TimelineEntry> timeline;       ///< of all devices, by task, then device
-  std::vector<TimelineEntry> critical_path;  ///< in order of time; each ends where the next begins
+  double waiting_ms = 0;                ///< nothing runs there: other devices, the processor
+  std::vector<TimelineEntry> timeline;  ///< of all devices, by task, then device
+  /// From 0 to iteration_ms; each ends where the next begins. The first may have begun earlier.
+  /// What waits for the processor waits for all that it has launched before: one entry, "launches".
+  std::vector<TimelineEntry> critical_path;
 };
 
-/// Runs the step until one is like the next, and takes that apart. Deterministic.
+/// Takes a step apart as all are after very many: see steady_steps(). Deterministic. REQUIRES a
+/// graph of make_step_graph().
 IterationCost iteration_cost(const StepGraph& graph);
 
 }  // namespace neuroshard

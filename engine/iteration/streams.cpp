@@ -1,18 +1,30 @@
 #include "engine/iteration/streams.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 namespace neuroshard {
 namespace {
 
-constexpr std::array<std::string_view, kStreams> kStreamWords{"compute", "communication", "copies"};
-constexpr std::array<std::string_view, kStepPhases> kPhaseWords{
-    "input_copy",       "input_exchange",    "lookup_forward",
-    "exchange_forward", "bottom_forward",    "interaction_forward",
-    "top_forward",      "top_backward",      "interaction_backward",
-    "bottom_backward",  "exchange_backward", "lookup_backward",
-    "all_reduce",       "optimizer"};
+constexpr std::array<std::string_view, kStreams + 1> kStreamWords{"compute", "communication",
+                                                                  "copies", "processor"};
+constexpr std::array<std::string_view, kStepPhases + 1> kPhaseWords{
+    "input_copy",           "input_exchange",      "lookup_forward",    "exchange_forward",
+    "bottom_forward",       "interaction_forward", "top_forward",       "top_backward",
+    "interaction_backward", "bottom_backward",     "exchange_backward", "lookup_backward",
+    "all_reduce",           "optimizer",           "launches"};
+
+/// In steps that are run from a cycle on: of all that has not waited for it yet.
+constexpr double kLongAgo = -std::numeric_limits<double>::infinity();
+
+/// Steps until all tasks have waited for a cycle: above all that graphs of steps need.
+constexpr int kMostSteps = 64;
+
+/// Between steps that are alike.
+constexpr double kSameShare = 1e-9;
 
 /// The last of what a task waits for.
 struct Ready {
@@ -27,52 +39,55 @@ struct Ready {
   }
 };
 
-/// Where the streams of one device are.
-struct DeviceClock {
-  std::array<double, kStreams> free_ms{};
-  std::array<std::int32_t, kStreams> last_task{-1, -1, -1};
-  std::array<bool, kStreams> last_before{};
-  double processor_ms = 0;
-};
-
 class Machine {
  public:
-  explicit Machine(const StepGraph& graph)
+  /// The processor is ready then.
+  Machine(const StepGraph& graph, double processor_ms)
       : graph_(graph),
         devices_(static_cast<std::size_t>(graph.devices)),
-        clocks_(devices_),
-        ready_(devices_) {}
+        processor_ms_(processor_ms),
+        ready_(devices_) {
+    last_.fill(-1);
+    for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
+      std::int32_t& last = last_[static_cast<std::size_t>(graph.tasks[task].stream)];
+      stream_before_.push_back(last);
+      last = static_cast<std::int32_t>(task);
+    }
+  }
 
+  /// Empty where no step was before.
   void step(const StepRuns& before, StepRuns& runs) {
     runs.assign(graph_.tasks.size() * devices_, {});
-    for (DeviceClock& clock : clocks_) clock.last_before = {true, true, true};
     for (std::size_t task = 0; task < graph_.tasks.size(); ++task) {
+      processor_ms_ += graph_.tasks[task].issue_ms;
       for (std::size_t d = 0; d < devices_; ++d) ready_[d] = ready(task, d, before, runs);
       if (graph_.tasks[task].together) meet();
-      for (std::size_t d = 0; d < devices_; ++d) run(task, d, runs[task * devices_ + d]);
+      for (std::size_t d = 0; d < devices_; ++d) {
+        const Ready& now = ready_[d];
+        runs[task * devices_ + d] = {now.ms, now.ms + graph_.ms(task, d), now.task, now.device,
+                                     now.before};
+      }
     }
   }
 
  private:
   [[nodiscard]] Ready ready(std::size_t task, std::size_t device, const StepRuns& before,
-                            const StepRuns& runs) {
+                            const StepRuns& runs) const {
     const StepTask& own = graph_.tasks[task];
-    DeviceClock& clock = clocks_[device];
-    clock.processor_ms += own.issue_ms;
     const auto where = static_cast<std::int32_t>(device);
-    const auto stream = static_cast<std::size_t>(own.stream);
-    Ready ready;
-    ready.after(clock.processor_ms, -1, -1, false);
-    ready.after(clock.free_ms[stream], clock.last_task[stream], where, clock.last_before[stream]);
-    for (const std::int32_t other : own.after) {
-      ready.after(runs[static_cast<std::size_t>(other) * devices_ + device].end_ms, other, where,
-                  false);
+    Ready ready{.ms = processor_ms_};
+    const auto wait_for = [&](std::int32_t other, const StepRuns& of, bool step_before) {
+      ready.after(of[static_cast<std::size_t>(other) * devices_ + device].end_ms, other, where,
+                  step_before);
+    };
+    if (stream_before_[task] >= 0) {
+      wait_for(stream_before_[task], runs, false);
+    } else if (!before.empty()) {
+      wait_for(last_[static_cast<std::size_t>(own.stream)], before, true);
     }
+    for (const std::int32_t other : own.after) wait_for(other, runs, false);
     if (before.empty()) return ready;
-    for (const std::int32_t other : own.after_before) {
-      ready.after(before[static_cast<std::size_t>(other) * devices_ + device].end_ms, other, where,
-                  true);
-    }
+    for (const std::int32_t other : own.after_before) wait_for(other, before, true);
     return ready;
   }
 
@@ -87,21 +102,21 @@ class Machine {
     }
   }
 
-  void run(std::size_t task, std::size_t device, TaskRun& run) {
-    const Ready& ready = ready_[device];
-    const auto stream = static_cast<std::size_t>(graph_.tasks[task].stream);
-    run = {ready.ms, ready.ms + graph_.ms(task, device), ready.task, ready.device, ready.before};
-    DeviceClock& clock = clocks_[device];
-    clock.free_ms[stream] = run.end_ms;
-    clock.last_task[stream] = static_cast<std::int32_t>(task);
-    clock.last_before[stream] = false;
-  }
-
   const StepGraph& graph_;
   std::size_t devices_;
-  std::vector<DeviceClock> clocks_;
+  double processor_ms_;
+  std::array<std::int32_t, kStreams> last_{};  ///< task of each stream; -1: none
+  std::vector<std::int32_t> stream_before_;    ///< of each task's stream; -1: none
   std::vector<Ready> ready_;
 };
+
+bool are_alike(const LastSteps& steps, double step_ms) {
+  return std::equal(steps.before.begin(), steps.before.end(), steps.last.begin(), steps.last.end(),
+                    [&](const TaskRun& before, const TaskRun& last) {
+                      return std::abs(last.end_ms - before.end_ms - step_ms) <=
+                             kSameShare * step_ms;
+                    });
+}
 
 }  // namespace
 
@@ -110,14 +125,30 @@ std::string_view to_string(Stream stream) { return kStreamWords[static_cast<std:
 std::string_view to_string(StepPhase phase) { return kPhaseWords[static_cast<std::size_t>(phase)]; }
 
 LastSteps run_steps(const StepGraph& graph, int steps) {
-  Machine machine(graph);
+  Machine machine(graph, 0);
   LastSteps runs;
   for (int step = 0; step < steps; ++step) {
     std::swap(runs.before, runs.last);
     machine.step(runs.before, runs.last);
   }
-  machine.step(runs.last, runs.next);
   return runs;
+}
+
+LastSteps steady_steps(const StepGraph& graph, const StepCycle& longest) {
+  Machine machine(graph, longest.processor ? 0 : kLongAgo);
+  const auto devices = static_cast<std::size_t>(graph.devices);
+  LastSteps runs;
+  runs.last.assign(graph.tasks.size() * devices, {.start_ms = kLongAgo, .end_ms = kLongAgo});
+  for (const TaskEnd& end : longest.ends) {
+    runs.last[static_cast<std::size_t>(end.task) * devices + static_cast<std::size_t>(end.device)]
+        .end_ms = end.ms;
+  }
+  for (int step = 0; step < kMostSteps; ++step) {
+    std::swap(runs.before, runs.last);
+    machine.step(runs.before, runs.last);
+    if (are_alike(runs, longest.step_ms)) return runs;
+  }
+  return run_steps(graph, kMostSteps);
 }
 
 StepEnd end_of(const StepGraph& graph, const StepRuns& runs) {

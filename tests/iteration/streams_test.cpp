@@ -177,6 +177,24 @@ BOOST_AUTO_TEST_CASE(the_processor_can_be_what_a_step_waits_for) {
   BOOST_TEST(end_of(graph, runs.last).ms - end_of(graph, runs.before).ms == 6);
 }
 
+BOOST_AUTO_TEST_CASE(steady_steps_begin_with_the_cycle) {
+  // Two tasks of one stream, of which a copy of the next step waits for the first.
+  StepGraph graph{1, {task_of(Stream::kCopy, 1), task_of(Stream::kCompute, 2)}};
+  graph.tasks.push_back(task_of(Stream::kCompute, 3));
+  graph.tasks[0].after_before = {1};
+  const StepCycle cycle{.step_ms = 5, .ends = {{.task = 2, .device = 0, .ms = 7}}};
+  const LastSteps steps = steady_steps(graph, cycle);
+  for (std::size_t task = 0; task < 3; ++task) {
+    BOOST_TEST(steps.last[task].end_ms - steps.before[task].end_ms == 5);
+  }
+  BOOST_TEST(steps.last[0].start_ms == steps.before[1].end_ms);
+  // A copy that waits for nothing runs ahead further with every step.
+  graph.tasks[0].after_before.clear();
+  const LastSteps many = steady_steps(graph, cycle);
+  BOOST_TEST(many.before[0].end_ms == 63);
+  BOOST_TEST(many.last[2].end_ms == 64 * 5);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace neuroshard
