@@ -64,7 +64,7 @@ class Predictions:
         return self.plans[tuple(words)]
 
     def of(self, step):
-        """(milliseconds, milliseconds of the plain sum without streams)."""
+        """(milliseconds, milliseconds without streams)."""
         entry = step.entry
         name, links = step.profile.split("+")
         profile = os.path.join(self.folder, name + ".json") if self.folder else name

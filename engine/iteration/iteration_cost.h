@@ -29,8 +29,8 @@ struct PhaseTime {
 /// What a whole training step takes once batches follow one another.
 struct IterationCost {
   double iteration_ms = 0;
-  /// Everything that one device does, one after the other: what a model without streams would say.
-  /// The largest of all devices.
+  /// Without streams: every device does one thing after the other, as soon as the processor has
+  /// launched it. Never below iteration_ms.
   double sum_ms = 0;
   std::int32_t slowest_device = 0;
   /// By StepPhase, of the slowest device. A moment of the step belongs to compute where that runs,

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/iteration/iteration_cost.h"
+#include "engine/iteration/step_simulator.h"
 #include "engine/iteration/streams.h"
 #include "tests/iteration/random_steps.h"
 
@@ -32,6 +34,29 @@ double launches_ms(const StepGraph& graph) {
   double ms = 0;
   for (const StepTask& task : graph.tasks) ms += task.issue_ms;
   return ms;
+}
+
+/// A step of two devices in HugeCTR's order that differ in what they sort and look up again.
+StepGraph lookups_here_and_sorts_there() {
+  StepGraph graph{2, {}};
+  const auto add = [&](Stream stream, std::vector<double> ms) {
+    StepTask task{"t", StepPhase::kLookupForward, stream};
+    task.together = stream == Stream::kCommunication;
+    task.ms = std::move(ms);
+    graph.tasks.push_back(std::move(task));
+    return static_cast<std::int32_t>(graph.tasks.size()) - 1;
+  };
+  const auto lookup = add(Stream::kCompute, {1, 0.1});
+  graph.tasks.push_back({.name = "exchange", .stream = Stream::kCommunication, .after = {lookup}});
+  graph.tasks.back().together = true;
+  graph.tasks.back().ms = {0};
+  const auto sort = add(Stream::kCompute, {0.1, 1});
+  graph.tasks.back().after = {1};
+  const auto back = add(Stream::kCommunication, {0});
+  graph.tasks.back().after = {sort};
+  add(Stream::kCompute, {1, 0.1});
+  graph.tasks.back().after = {back};
+  return graph;
 }
 
 }  // namespace
@@ -101,6 +126,26 @@ BOOST_AUTO_TEST_CASE(every_phase_runs_as_long_as_its_tasks) {
       BOOST_TEST_REQUIRE(std::abs(one.end_ms - one.start_ms - task_ms(graph, one)) < 1e-9);
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(without_streams_no_step_is_shorter) {
+  RandomSteps random(14);
+  for (int round = 0; round < 300; ++round) {
+    const StepGraph graph = random.next();
+    const IterationCost cost = iteration_cost(graph);
+    BOOST_TEST_REQUIRE(cost.sum_ms >= cost.iteration_ms);
+    BOOST_TEST_REQUIRE(cost.sum_ms >= launches_ms(graph));
+    StepGraph alone = graph;  // all on one stream
+    for (StepTask& task : alone.tasks) {
+      task.stream = Stream::kCompute;
+      task.after_before.clear();
+    }
+    BOOST_TEST_REQUIRE(cost.sum_ms == StepSimulator(alone).iteration_ms(), tools::tolerance(1e-9));
+  }
+  // Neither device does 2.1 ms of work and more; they wait for each other.
+  const IterationCost cost = iteration_cost(lookups_here_and_sorts_there());
+  BOOST_TEST(cost.iteration_ms == 3, tools::tolerance(1e-9));
+  BOOST_TEST(cost.sum_ms == 3, tools::tolerance(1e-9));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
