@@ -135,13 +135,13 @@ void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit) 
           &out->options.time_limit_s, {0, kLongest})
       .default_text("no limit, but 1 for refine and anneal");
   flags
-      .integer("evaluations",
-               "plans, costed in full or estimated, after which refine, anneal and surco stop, a "
-               "few more "
-               "for what they begin with and "
-               "each walk ends with, instead of after a time: then the plan "
-               "depends on neither the machine's speed nor --threads, only on its instruction set",
-               &out->options.evaluations, 1, kMostEvaluations)
+      .integer(
+          "evaluations",
+          "plans, costed in full or estimated, after which refine, anneal and surco stop, a "
+          "few more for what they begin with and each walk ends with, instead of after a time: "
+          "then the plan depends on neither the machine's speed nor --threads, only on its "
+          "instruction set; exact refuses to go through more",
+          &out->options.evaluations, 1, kMostEvaluations)
       .default_text("no limit, but 20 for surco");
   declare_layouts(flags, out, limit);
   flags

@@ -50,8 +50,11 @@ class Start {
     });
     for (const std::int32_t table : missing) {
       if (place(space_.whole_on(0, table))) continue;
-      return infeasible(table_label(workload_, table) +
-                        ": is not in the plan, and no devices have room for it beside the others");
+      const AllowedSharding& allowed = space_.of(table).sharding;
+      const std::string why = allowed.whole || allowed.columns
+                                  ? "no devices have room for it beside the others"
+                                  : "its sharding allows neither whole nor columns";
+      return infeasible(table_label(workload_, table) + ": is not in the plan, and " + why);
     }
     return {};
   }
