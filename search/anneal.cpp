@@ -21,7 +21,7 @@ Result<StartPlan> start_with(const Problem& problem, PlanEvaluator& evaluator,
                              const SearchOptions& options) {
   Result<StartPlan> start = best_baseline(problem, evaluator, options);
   const bool none = start.status().code() == StatusCode::kInfeasible;
-  if (!none || !rows.splits_rows() || !catalog.complete()) return start;
+  if (!none || !may_start_in_rows(problem, rows) || !catalog.complete()) return start;
   NEUROSHARD_ASSIGN_OR_RETURN(
       FirstPlan first, row_start(problem, evaluator, catalog, rows, options, start.status()));
   return std::move(first.plan);
@@ -43,8 +43,10 @@ Result<SearchResult> shard_anneal(const Problem& problem, PlanEvaluator& evaluat
   if (problem.cluster.devices == 1 || pieces.empty() || !catalog.complete()) return result;
   RelayoutWalk walk(problem, evaluator, catalog);
   bool stopped = false;
+  const std::int64_t left = own.evaluations - result.evaluations;
+  if (own.evaluations > 0 && left <= 0) return result;
   const WalkResult walked =
-      walk.run(pieces, own.evaluations, Rng(own.seed), [&](std::int64_t steps) {
+      walk.run(pieces, own.evaluations > 0 ? left : 0, Rng(own.seed), [&](std::int64_t steps) {
         if (own.progress != nullptr)
           own.progress->update("anneal", steps, own.evaluations, "plans");
         stopped = stop.stop();

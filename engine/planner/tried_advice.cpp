@@ -160,8 +160,10 @@ std::optional<Workload> with_wholes(const Status& refusal, const Workload& workl
     rows = search::row_shapes(search_options(as_trainer_runs(options), models, cluster),
                               cluster.devices);
   }
+  const std::vector<std::int32_t> tables = search::tables_without_pieces(problem, rows);
+  if (tables.empty()) return std::nullopt;
   Workload whole = workload;
-  for (const std::int32_t table : search::tables_without_pieces(problem, rows)) {
+  for (const std::int32_t table : tables) {
     whole.tables[static_cast<std::size_t>(table)].sharding.whole = true;
   }
   return whole;

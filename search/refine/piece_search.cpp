@@ -118,12 +118,7 @@ Result<FirstPlan> or_in_rows(Result<FirstPlan> first, const Problem& problem,
   const StatusCode code = first.status().code();
   const bool none = code == StatusCode::kInfeasible ||
                     (code == StatusCode::kCancelled && !StopCheck(options).cancelled());
-  if (!none) return first;
-  // Tables that may only be on every device are not for the packing of columns, either, nor those
-  // that fit no other way: a device has its own part of the buffers of a replica alone.
-  const bool only_replicas =
-      !check_pieces(problem).ok() || (rows.replicas > 1 && !check_finest_pieces(problem).ok());
-  if (!rows.splits_rows() && !only_replicas) return first;
+  if (!none || !may_start_in_rows(problem, rows)) return first;
   SearchOptions left = options;
   if (options.time_limit_s > 0) {
     left.time_limit_s = std::max(kLeastTimeLimit, options.time_limit_s - seconds_since(began));

@@ -224,6 +224,13 @@ Result<FirstPlan> row_start(const Problem& problem, PlanEvaluator& evaluator,
   return options.advise ? what_would_do(problem, rows, patience, why_not) : why_not;
 }
 
+// Tables that may only be on every device are not for the packing of columns, nor those that fit no
+// other way: a device has its own part of the buffers of a replica alone.
+bool may_start_in_rows(const Problem& problem, const RowShapes& rows) {
+  return rows.splits_rows() || !check_pieces(problem).ok() ||
+         (rows.replicas > 1 && !check_finest_pieces(problem).ok());
+}
+
 Status with_wider_options(const Problem& problem, const SearchOptions& options,
                           const Status& why_not) {
   SearchOptions patient = options;

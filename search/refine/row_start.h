@@ -19,6 +19,10 @@ Result<FirstPlan> row_start(const Problem& problem, PlanEvaluator& evaluator,
                             const ShapeCatalog& catalog, const RowShapes& rows,
                             const SearchOptions& options, const Status& why_not_whole);
 
+/// Whether row_start() may have a plan where one of whole rows is refused: rows may be split, or
+/// tables may only be on every device, or fit no other way.
+bool may_start_in_rows(const Problem& problem, const RowShapes& rows);
+
 /// `why_not`, a kInfeasible of `options`, and the first wider RowSplits, or data-parallel tables,
 /// with which packing finds a plan within a second, if one does.
 Status with_wider_options(const Problem& problem, const SearchOptions& options,

@@ -80,5 +80,27 @@ BOOST_AUTO_TEST_CASE(tables_that_fit_by_their_rows_alone_are_annealed_too) {
   BOOST_TEST(!make_plan(workload, cluster, models, options).ok());
 }
 
+// Once its refusal asked itself for advice without end.
+BOOST_AUTO_TEST_CASE(what_may_only_be_on_every_device_is_there_or_refused_in_one_line) {
+  const CostModels models = load_shipped_models("h200_sim").value().models;
+  Rng rng(13);
+  Workload workload = test::generated_tables(3, rng);
+  workload.tables[1].rows = 1;
+  workload.tables[1].sharding = {.whole = false, .columns = false, .rows = true};
+  const Cluster cluster{.devices = 4, .memory_bytes = workload_bytes(workload)};
+  PlanOptions options;
+  options.evaluations = 500;
+  options.row_splits = RowSplits::kOff;
+  options.data_parallel = true;
+  const Plan plan = planned_by("anneal", workload, cluster, models, options).plan;
+  BOOST_TEST(std::any_of(plan.shards.begin(), plan.shards.end(), [](const Shard& shard) {
+    return shard.table == 1 && shard.device == kEveryDevice;
+  }));
+  options.data_parallel = false;
+  options.algorithm = "anneal";
+  const Status refused = make_plan(workload, cluster, models, options).status();
+  BOOST_TEST((refused.code() == StatusCode::kInfeasible));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace neuroshard
