@@ -96,16 +96,22 @@ Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
   NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));
   search::Problem problem(workload, cluster, search::space_of(workload, cluster));
   search::give_kernels(now, problem.space);
+  const auto check_hosts = [&](const Plan& plan) {
+    if (cluster.host_memory_bytes == 0) return Status();
+    const std::int32_t each = capabilities(models).hosts ? host_devices(cluster) : 0;
+    return check_host_memory(workload, plan, each, cluster.host_memory_bytes);
+  };
   NearStart start;
   const Search run = [&](const search::Problem& running, CostEvaluator& evaluator,
                          const search::SearchOptions& own) -> Result<search::SearchResult> {
     search::SearchOptions left = own;
-    NEUROSHARD_ASSIGN_OR_RETURN(start, start_within(running, evaluator, now, limit, left));
-    if (cluster.host_memory_bytes > 0) {
-      const std::int32_t each = capabilities(models).hosts ? host_devices(cluster) : 0;
-      NEUROSHARD_RETURN_IF_ERROR(
-          check_host_memory(workload, start.plan, each, cluster.host_memory_bytes));
+    Result<NearStart> found_start = start_within(running, evaluator, now, limit, left);
+    if (!found_start.ok()) {
+      NEUROSHARD_RETURN_IF_ERROR(check_hosts(now));  // else the next refusal
+      return found_start.status();
     }
+    start = *std::move(found_start);
+    NEUROSHARD_RETURN_IF_ERROR(check_hosts(start.plan));
     search::SearchResult found = search::replan(running, evaluator, left, now, start.plan, limit);
     found.evaluations += start.evaluations;
     return found;

@@ -45,7 +45,7 @@ Result<Plan> fresh_start(const Problem& problem, PlanEvaluator& evaluator,
       fresh_plan(problem, evaluator, now, limit, hosts, options, evaluations);
   if (!fresh) return stop.cancelled() ? stopped_before_plan() : why_not;
   fresh =
-      brought_near(with_one_block_each(*fresh, problem.workload), now, problem.workload, {}, false);
+      brought_near(with_one_block_each(*fresh, problem.space), now, problem.workload, {}, false);
   const std::int64_t bytes = moved_bytes(problem.workload, now, *fresh);
   if (bytes <= limit.bytes) return *std::move(fresh);
   const Plan back = with_new_tables(now, *fresh, problem.workload);

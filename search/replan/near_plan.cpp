@@ -114,12 +114,16 @@ void lay_columns(std::span<Shard> shards, std::span<const Shard> now, std::int32
 
 }  // namespace
 
-Plan with_one_block_each(const Plan& plan, const Workload& workload) {
+Plan with_one_block_each(const Plan& plan, const SearchSpace& space) {
   Plan joined{plan.devices, {}};
   for (const std::span<const Shard> own : shards_by_table(plan)) {
-    const Table& table = workload.tables[static_cast<std::size_t>(own.front().table)];
-    const bool columns = own.front().device != kEveryDevice && own.front().rows() == table.rows;
-    if (!columns || !table.pooled) {
+    const TableSpace& table = space.of(own.front().table);
+    const bool columns =
+        own.front().device != kEveryDevice && own.front().rows() == table.table->rows;
+    const bool becomes_whole = std::all_of(own.begin(), own.end(), [&](const Shard& shard) {
+      return shard.device == own.front().device;
+    });
+    if (!columns || !table.table->pooled || (becomes_whole && !table.sharding.whole)) {
       joined.shards.insert(joined.shards.end(), own.begin(), own.end());
       continue;
     }

@@ -164,6 +164,15 @@ BOOST_AUTO_TEST_CASE(what_finds_no_room_begins_with_a_plan_made_anew) {
   const Result<Plan> free = start(1'000'000'000);
   BOOST_REQUIRE_MESSAGE(free.ok(), free.status().message());
   check_start(workload, *free, cluster);
+  Workload split = workload;  // that may not be whole, which joined blocks could be
+  for (Table& table : split.tables) table.sharding.whole = false;
+  const Problem of_split(split, cluster);
+  std::int64_t evaluations = 0;
+  const Result<Plan> columns =
+      fresh_start(of_split, evaluator, options, now, {.bytes = 1'000'000'000}, none, evaluations);
+  BOOST_REQUIRE_MESSAGE(columns.ok(), columns.status().message());
+  BOOST_TEST(std::none_of(columns->shards.begin(), columns->shards.end(),
+                          [](const Shard& shard) { return shard.dim() == 16; }));
   const std::int64_t moved = moved_bytes(workload, now, *free);
   // Some tables go back for a smaller limit, as long as the rest fits.
   const Result<Plan> near = start(moved - 1);
