@@ -45,8 +45,8 @@ Result<SearchResult> shard_anneal(const Problem& problem, PlanEvaluator& evaluat
   bool stopped = false;
   const std::int64_t left = own.evaluations - result.evaluations;
   if (own.evaluations > 0 && left <= 0) return result;
-  const WalkResult walked =
-      walk.run(pieces, own.evaluations > 0 ? left : 0, Rng(own.seed), [&](std::int64_t steps) {
+  const WalkResult walked = walk.run_freely(
+      pieces, own.evaluations > 0 ? left : 0, Rng(own.seed), [&](std::int64_t steps) {
         if (own.progress != nullptr)
           own.progress->update("anneal", steps, own.evaluations, "plans");
         stopped = stop.stop();

@@ -10,11 +10,11 @@
 namespace neuroshard::search {
 namespace {
 
-/// 1 / alpha as a share of the start's cost by the table: FlexFlow's alpha is per millisecond of
-/// its models. 32 tasks of 4 to 11 tables on 2 to 4 devices, h200_sim, 100,000 steps, mean above
-/// refine's plans: 0.8 % with 0.1, 0.4 with 0.2, 0.6 with 0.4, 2.3 with 0.8.
-constexpr double kTemperature = 0.2;
-constexpr double kDealingTemperature = 5e-4;  // of the start's cost, where others are dealt out
+/// Of run_freely(), 1 / alpha as a share of the start's cost by the table: FlexFlow's alpha is per
+/// millisecond of its models. 32 tasks of 4 to 11 tables on 2 to 4 devices, h200_sim, 100,000
+/// steps, mean above refine's plans: 0.8 % with 0.1, 0.4 with 0.2, 0.6 with 0.4, 2.3 with 0.8.
+constexpr double kFreeTemperature = 0.2;
+constexpr double kTemperature = 5e-4;  // of the start's cost, of other walks
 /// What each MB of memory that a device lacks costs on the way, FlexFlow's.
 constexpr double kMsPerLackingMb = 1;
 // Back to the best plan, where the objective is not softened. Softened, that is what walks are to
@@ -39,9 +39,6 @@ constexpr std::uint64_t kWithRoom = 4;
 constexpr double kSamePlaces = 0.5;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-
-constexpr std::int32_t kAllAsked = 32;  // devices, for a piece that is dealt out: of more, ..
-constexpr std::int32_t kAsked = 16;     // .. so many drawn ones
 
 }  // namespace
 
@@ -104,13 +101,13 @@ std::int32_t RelayoutWalk::draw_place(EntryId piece, bool with_room, bool by_loa
   return best;
 }
 
-std::vector<EntryId> RelayoutWalk::draw_pieces(std::int32_t table, bool deals, Rng& rng) const {
+std::vector<EntryId> RelayoutWalk::draw_pieces(std::int32_t table, bool free, Rng& rng) const {
   const ShapeCatalog& catalog = plan_.catalog();
   if (catalog.replica(table) != kNoEntry && rng.below(3) == 0) return {catalog.replica(table)};
-  if (!deals && catalog.block(table) != kNoEntry && rng.below(3) == 0) {
+  if (free && catalog.block(table) != kNoEntry && rng.below(3) == 0) {
     return {catalog.block(table)};
   }
-  if (!deals && rng.below(4) == 0) {
+  if (free && rng.below(4) == 0) {
     std::vector<EntryId> cut = random_cut(catalog, table, rng);
     if (!cut.empty()) return cut;
   }
@@ -135,8 +132,9 @@ std::vector<std::int32_t> RelayoutWalk::devices_of(std::int32_t table, Rng& rng)
   return devices;
 }
 
-void RelayoutWalk::relayout(std::int32_t table, bool deals, Rng& rng) {
-  const std::vector<EntryId> pieces = draw_pieces(table, deals, rng);
+void RelayoutWalk::relayout(std::int32_t table, const Mode& mode, Rng& rng) {
+  const bool deals = mode.deals;
+  const std::vector<EntryId> pieces = draw_pieces(table, mode.free, rng);
   if (pieces.empty()) return;  // there is nothing else for it
   std::vector<std::int32_t> before;
   if (deals && rng.uniform() < kSamePlaces) before = devices_of(table, rng);
@@ -144,7 +142,7 @@ void RelayoutWalk::relayout(std::int32_t table, bool deals, Rng& rng) {
     apply({plan_.pieces_of(table).back(), {kNoEntry, kNoDevice}, {}});
   }
   const bool with_room = rng.below(kWithRoom) == 0;
-  const bool joins = !deals && rng.below(2) == 0;
+  const bool joins = mode.free && rng.below(2) == 0;
   std::vector<std::int32_t> taken;
   for (const EntryId piece : pieces) {
     const std::int32_t holders = plan_.catalog().holders(piece);
@@ -180,70 +178,14 @@ bool RelayoutWalk::join(EntryId piece, std::int32_t device) {
   return false;
 }
 
-/// The pieces beside those of `table` that may move.
-void RelayoutWalk::deal_out_others(std::int32_t table, Rng& rng) {
-  dealt_.clear();
-  for (const std::int32_t device : devices_of(table, rng)) {
-    for (std::size_t slot = plan_.pieces_on(device).size(); slot-- > 0;) {
-      const std::int32_t piece = plan_.pieces_on(device)[slot];
-      const CatalogEntry& entry = plan_.entry_of(piece);
-      if (!entry.moves() || entry.table == table) continue;
-      dealt_.push_back(plan_.placed(piece).entry);
-      apply({piece, {kNoEntry, kNoDevice}, {}});
-      slot = std::min(slot, plan_.pieces_on(device).size());  // others have taken its slot
-    }
-  }
-  std::stable_sort(dealt_.begin(), dealt_.end(),
-                   [this](EntryId a, EntryId b) { return weight_of(a) > weight_of(b); });
-  for (const EntryId piece : dealt_) {
-    const std::int32_t device = least_loaded_with(piece, rng);
-    if (device == kNoDevice) {
-      complete_ = false;
-      return;
-    }
-    apply({plan_.next_piece(), {piece, device}, {}});
-  }
-}
-
-double RelayoutWalk::weight_of(EntryId piece) const {
-  const CatalogEntry& entry = plan_.catalog().entry(piece);
-  const double per_dim = response_.ready_per_dim + response_.own_per_dim + response_.widest_per_dim;
-  return evaluator_.shape_cost(entry.shape) + per_dim * static_cast<double>(entry.exchanged.dims);
-}
-
-/// Any where it may be, if none of those asked has the memory.
-std::int32_t RelayoutWalk::least_loaded_with(EntryId piece, Rng& rng) const {
-  const CatalogEntry& entry = plan_.catalog().entry(piece);
-  const std::int64_t widest = *std::max_element(plan_.dim_sums().begin(), plan_.dim_sums().end());
-  const double per_dim = response_.ready_per_dim + response_.own_per_dim;
-  const std::int32_t devices = plan_.devices();
-  const bool all = devices <= kAllAsked;
-  std::int32_t best = kNoDevice;
-  double least = 0;
-  for (std::int32_t k = 0; k < (all ? devices : kAsked); ++k) {
-    const std::int32_t device =
-        all ? k : static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(devices)));
-    const auto index = static_cast<std::size_t>(device);
-    if (!entry.goes_on(device) || plan_.bytes()[index] > memory_bytes_ - entry.bytes) continue;
-    if (entry.apart && plan_.has_part(entry.table, device)) continue;
-    if (plan_.meets_other_width(piece, device)) continue;
-    const std::int64_t dims = plan_.dim_sums()[index] + entry.exchanged.dims;
-    const double load =
-        plan_.cost_with({device, {kNoPiece, kNoPiece}, {piece, kNoEntry}}) +
-        per_dim * static_cast<double>(dims) +
-        response_.widest_per_dim * static_cast<double>(std::max<std::int64_t>(0, dims - widest));
-    if (best != kNoDevice && load >= least) continue;
-    best = device;
-    least = load;
-  }
-  if (best != kNoDevice) return best;
-  return place_apart(plan_.catalog(), piece, random_place(plan_.catalog(), piece, devices, rng),
-                     devices, devices_with(entry.table));
-}
-
 WalkResult RelayoutWalk::run(const Assignment& start, std::int64_t budget, Rng rng,
                              const WalkProgress& progress) {
   return walk(start, budget, {}, rng, progress);
+}
+
+WalkResult RelayoutWalk::run_freely(const Assignment& start, std::int64_t budget, Rng rng,
+                                    const WalkProgress& progress) {
+  return walk(start, budget, {.free = true}, rng, progress);
 }
 
 WalkResult RelayoutWalk::run_dealing(const Assignment& start, std::int64_t budget,
@@ -251,7 +193,7 @@ WalkResult RelayoutWalk::run_dealing(const Assignment& start, std::int64_t budge
                                      Rng rng, const WalkProgress& progress) {
   response_ = response;
   estimate_ = CostEstimate(response, options.balance_weight);
-  return walk(start, budget, {true, options}, rng, progress);
+  return walk(start, budget, {.deals = true, .options = options}, rng, progress);
 }
 
 WalkResult RelayoutWalk::walk(const Assignment& start, std::int64_t budget, const Mode& mode,
@@ -262,7 +204,7 @@ WalkResult RelayoutWalk::walk(const Assignment& start, std::int64_t budget, cons
   int norm = 0;  // that the estimate has
   double now = result.cost;
   double temperature =
-      std::abs(now) * (mode.deals ? kDealingTemperature : kTemperature / plan_.catalog().tables());
+      std::abs(now) * (mode.free ? kFreeTemperature / plan_.catalog().tables() : kTemperature);
   const auto anneal = [&](double done) {
     temperature = temperature_at(mode.options, done) * std::abs(result.cost);
     const int next = norm_at(mode.options, done);
@@ -288,10 +230,10 @@ WalkResult RelayoutWalk::walk(const Assignment& start, std::int64_t budget, cons
     }
     undo_.clear();
     complete_ = true;
-    relayout(static_cast<std::int32_t>(rng.below(tables)), mode.deals, rng);
+    relayout(static_cast<std::int32_t>(rng.below(tables)), mode, rng);
     const bool fits = complete_ && plan_.fits(memory_bytes_);
     double objective = kNever;
-    if (fits || (complete_ && !mode.deals)) objective = cost(softened);
+    if (fits || (complete_ && mode.free)) objective = cost(softened);
     const double found = fits ? objective : kNever;
     if (fits && softened) objective = softened_objective();
     if (!fits) objective += memory_penalty_ms();

@@ -20,11 +20,16 @@ class RelayoutWalk {
   RelayoutWalk(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog);
 
   /// At most `budget` steps from `start`, which has to be within the memory limit; 0: until
-  /// `progress`, asked every few steps, says 1. Pieces go to random places, half of the time joined
-  /// to what is there of their table, and tables also go on all devices, in any two widths. What
-  /// counts is the plan's cost, and on the way a penalty for memory that devices lack.
+  /// `progress`, asked every few steps, says 1. Pieces go to random places, and what counts is the
+  /// plan's cost.
   WalkResult run(const Assignment& start, std::int64_t budget, Rng rng,
                  const WalkProgress& progress);
+
+  /// The same over all layouts that the catalog has: tables also go on all devices, in any two
+  /// widths, and half of the time joined to what is there of them. On the way, memory that devices
+  /// lack counts as time.
+  WalkResult run_freely(const Assignment& start, std::int64_t budget, Rng rng,
+                        const WalkProgress& progress);
 
   /// The same where pieces cost what is beside them. Half of the time a table's new pieces begin
   /// with the devices that it was on. What else those have is then dealt out anew, the heaviest
@@ -37,14 +42,15 @@ class RelayoutWalk {
   /// How steps are made and judged.
   struct Mode {
     bool deals = false;
+    bool free = false;
     WalkOptions options{};  ///< of what is softened
     [[nodiscard]] bool softened() const { return options.last_norm > 0; }
   };
 
   WalkResult walk(const Assignment& start, std::int64_t budget, const Mode& mode, Rng rng,
                   const WalkProgress& progress);
-  void relayout(std::int32_t table, bool deals, Rng& rng);
-  [[nodiscard]] std::vector<EntryId> draw_pieces(std::int32_t table, bool deals, Rng& rng) const;
+  void relayout(std::int32_t table, const Mode& mode, Rng& rng);
+  [[nodiscard]] std::vector<EntryId> draw_pieces(std::int32_t table, bool free, Rng& rng) const;
   bool join(EntryId piece, std::int32_t device);
   [[nodiscard]] double memory_penalty_ms() const;
   [[nodiscard]] std::vector<std::int32_t> devices_with(std::int32_t table) const;
