@@ -120,6 +120,7 @@ Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
   NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result,
                               run_search(problem, models, options, run, seconds));
   result.algorithm = kReplan;
+  if (cluster.devices == 1) return result;  // there is no other plan
   // Searches do not know all that a plan costs: TorchRec's formula has devices pay for tables whose
   // rows are dealt to others alone.
   NEUROSHARD_ASSIGN_OR_RETURN(PlanCost cost, simulate(workload, start.plan, models, cluster));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "engine/core/bytes.h"
 #include "engine/core/shard_bytes.h"
@@ -160,12 +161,13 @@ std::optional<Workload> with_wholes(const Status& refusal, const Workload& workl
     rows = search::row_shapes(search_options(as_trainer_runs(options), models, cluster),
                               cluster.devices);
   }
-  const std::vector<std::int32_t> tables = search::tables_without_pieces(problem, rows);
-  if (tables.empty()) return std::nullopt;
   Workload whole = workload;
-  for (const std::int32_t table : tables) {
-    whole.tables[static_cast<std::size_t>(table)].sharding.whole = true;
+  bool changed = false;
+  for (const std::int32_t table : search::tables_without_pieces(problem, rows)) {
+    bool& own = whole.tables[static_cast<std::size_t>(table)].sharding.whole;
+    changed |= !std::exchange(own, true);
   }
+  if (!changed) return std::nullopt;
   return whole;
 }
 

@@ -15,8 +15,8 @@ namespace {
 /// steps, mean above refine's plans: 0.8 % with 0.1, 0.4 with 0.2, 0.6 with 0.4, 2.3 with 0.8.
 constexpr double kFreeTemperature = 0.2;
 constexpr double kTemperature = 5e-4;  // of the start's cost, of other walks
-/// What each MB of memory that a device lacks costs on the way, FlexFlow's.
-constexpr double kMsPerLackingMb = 1;
+/// What each MiB of memory that a device lacks costs on the way, FlexFlow's.
+constexpr double kMsPerLackingMib = 1;
 // Back to the best plan, where the objective is not softened. Softened, that is what walks are to
 // get away from: 32 tasks of 8 to 40 generated tables on 8 to 32 devices, h200_sim and h100_sim,
 // 100,000 candidates, four seeds, dims softened in all walks, are 2.1 and 1.4 % above the best
@@ -71,7 +71,7 @@ double RelayoutWalk::memory_penalty_ms() const {
   for (const std::int64_t each : plan_.bytes()) {
     bytes += static_cast<double>(std::max<std::int64_t>(0, each - memory_bytes_));
   }
-  return kMsPerLackingMb * bytes / (1 << 20);
+  return kMsPerLackingMib * bytes / (1 << 20);
 }
 
 void RelayoutWalk::take_back() {

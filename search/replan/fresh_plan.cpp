@@ -21,7 +21,8 @@ std::set<std::int32_t> staying_tables(const Problem& problem, const Plan& now, b
     const TableSpace& own = problem.space.of(shard.table);
     const bool rows = shard.device == kEveryDevice || shard.rows() < own.table->rows;
     const bool only_rows = !own.sharding.whole && !own.sharding.columns;
-    const bool moves = !rows || (rows_move && !only_rows && !shard.kernel.offloaded());
+    const bool in_host_memory = shard.kernel.offloaded() || !own.table->kernels.fused;
+    const bool moves = !rows || (rows_move && !only_rows && !in_host_memory);
     const bool whole = !rows && shard.dim() == own.table->dim;
     if (whole_tables ? !whole : !moves) tables.insert(shard.table);
   }

@@ -41,8 +41,11 @@ Result<Plan> fresh_start(const Problem& problem, PlanEvaluator& evaluator,
                          const Status& why_not, std::int64_t& evaluations) {
   const StopCheck stop(options);
   const HostLoads hosts(problem, options);
-  std::optional<Plan> fresh =
-      fresh_plan(problem, evaluator, now, limit, hosts, options, evaluations);
+  const std::int64_t most =
+      evaluations + (options.evaluations > 0 ? options.evaluations : kMostCostedBack);
+  SearchOptions half = options;  // the way back takes the rest
+  half.evaluations = (options.evaluations + 1) / 2;
+  std::optional<Plan> fresh = fresh_plan(problem, evaluator, now, limit, hosts, half, evaluations);
   if (!fresh) return stop.cancelled() ? stopped_before_plan() : why_not;
   fresh =
       brought_near(with_one_block_each(*fresh, problem.space), now, problem.workload, {}, false);
@@ -57,9 +60,8 @@ Result<Plan> fresh_start(const Problem& problem, PlanEvaluator& evaluator,
   if (!catalog.complete()) return stopped_before_plan();
   const HeldCells held(problem.workload, now);
   const RunningPlan running{problem, evaluator, catalog, back, held, limit, hosts};
-  const std::int64_t most = options.evaluations > 0 ? options.evaluations : kMostCostedBack;
   const std::optional<CellPlan> near =
-      partial_plan(*fresh, running, evaluations + most, evaluations, [&] { return stop.stop(); });
+      partial_plan(*fresh, running, most, evaluations, [&] { return stop.stop(); });
   if (!near) return too_far(problem, bytes);
   return plan_of(*near, catalog, now.devices);
 }

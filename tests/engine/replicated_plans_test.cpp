@@ -154,8 +154,34 @@ BOOST_AUTO_TEST_CASE(what_may_be_nothing_else_is_on_every_device_of_one) {
     BOOST_TEST(replicas_in(cheaper.plan) == 1);
     BOOST_TEST(!cheaper.lower_bound.has_value());
   }
+  // A plan near one that runs is no other there.
+  PlanOptions both;
+  both.data_parallel = true;
+  both.evaluations = 100;
+  const Plan before{1, {whole_table(workload, 1, 0), whole_table(workload, 2, 0)}};
+  const Result<PlanResult> near =
+      replan(workload, one, formula, before, {.bytes = workload_bytes(workload)}, both);
+  BOOST_REQUIRE_MESSAGE(near.ok(), near.status().message());
+  BOOST_TEST(replicas_in(near->plan) == 1);
   BOOST_TEST(!cost_lower_bound(workload, one, formula, RowSplits::kEven, true).value());
   BOOST_TEST(cost_lower_bound(workload, one, formula, RowSplits::kEven, false).value().has_value());
+}
+
+// Its refusal asked itself for advice without end, as "allowing whole" changes nothing.
+BOOST_AUTO_TEST_CASE(what_nothing_can_be_made_of_is_refused) {
+  Workload workload = one_hot_tables(1, 2);
+  workload.tables[0].devices = DeviceSet({0, 1});
+  workload.tables[0].kernels = {.fused = false, .fused_uvm_caching = false};
+  PlanOptions options;
+  options.data_parallel = true;
+  options.evaluations = 100;
+  const CostModels models = load_shipped_models("h200_sim").value().models;
+  for (const char* algorithm : {"refine", "anneal"}) {
+    options.algorithm = algorithm;
+    const Cluster four{.devices = 4, .memory_bytes = kHosts.memory_bytes};
+    BOOST_TEST(
+        (make_plan(workload, four, models, options).status().code() == StatusCode::kInfeasible));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
