@@ -7,6 +7,9 @@
 
 namespace neuroshard {
 
+/// Of the last end, by which the lengths of steps may differ by rounding alone.
+inline constexpr double kStepRounding = 1e-12;
+
 /// Steps of a graph one after the other, from empty streams on, and when each task of them ended. A
 /// run is a task of one of the steps: [step * tasks + task]. Of one StepSimulator.
 struct SimulatedSteps {

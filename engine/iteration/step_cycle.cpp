@@ -10,8 +10,6 @@
 namespace neuroshard {
 namespace {
 
-constexpr double kRoundingShare = 1e-12;  // of the last end
-
 class CycleSearch {
  public:
   explicit CycleSearch(const SimulatedSteps& steps)
@@ -50,7 +48,7 @@ class CycleSearch {
       const double* const last = steps_.ends_of(last_step_ + task);
       const double* const before = last - steps_.tasks * steps_.devices;
       for (std::size_t d = 0; d < steps_.devices; ++d) {
-        const double rounding = kRoundingShare * last[d];
+        const double rounding = kStepRounding * last[d];
         if (last[d] - before[d] - step <= std::max(most, rounding)) continue;
         const double behind = last[d] - allowed(task, d);
         if (behind <= std::max(most, rounding)) continue;

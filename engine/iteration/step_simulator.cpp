@@ -16,9 +16,6 @@ namespace {
 /// ends of two.
 constexpr std::size_t kSteps = 5;
 
-/// Between a step and the longest cycle: of rounding alone.
-constexpr double kSameShare = 1e-12;
-
 /// Those that the next step waits for, by name or as the last of a stream.
 std::vector<std::size_t> carried_tasks(const StepGraph& graph) {
   std::vector<bool> carried(graph.tasks.size());
@@ -108,7 +105,7 @@ double StepSimulator::iteration_ms() {
   const double end = step_end(kSteps - 1);
   const double step = end - step_end(kSteps - 2);
   // The steps' own digits where they are as long already, as they mostly are.
-  return std::abs(step - cycle_.step_ms) <= kSameShare * end ? step : cycle_.step_ms;
+  return std::abs(step - cycle_.step_ms) <= kStepRounding * end ? step : cycle_.step_ms;
 }
 
 void StepSimulator::run_on_all(std::size_t run) {

@@ -232,11 +232,10 @@ WalkResult RelayoutWalk::walk(const Assignment& start, std::int64_t budget, cons
     complete_ = true;
     relayout(static_cast<std::int32_t>(rng.below(tables)), mode, rng);
     const bool fits = complete_ && plan_.fits(memory_bytes_);
-    double objective = kNever;
-    if (fits || (complete_ && mode.free)) objective = cost(softened);
-    const double found = fits ? objective : kNever;
+    const double found = fits ? cost(softened) : kNever;
+    double objective = found;
     if (fits && softened) objective = softened_objective();
-    if (!fits) objective += memory_penalty_ms();
+    if (!fits && complete_ && mode.free) objective = cost(softened) + memory_penalty_ms();
     if (!Allowance(temperature, rng).lets(objective, now)) {
       take_back();
       continue;

@@ -137,4 +137,10 @@ Plan with_joined_columns(Plan plan, const Problem& problem, PlanEvaluator& evalu
   return with(plan, joints, taken);
 }
 
+Plan with_all_columns_joined(Plan plan, const SearchSpace& space) {
+  canonicalize(plan);
+  const std::vector<Joint> joints = joints_of(plan, space, false);
+  return with(plan, joints, std::vector<bool>(joints.size(), true));
+}
+
 }  // namespace neuroshard::search

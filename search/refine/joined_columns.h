@@ -15,4 +15,7 @@ namespace neuroshard::search {
 Plan with_joined_columns(Plan plan, const Problem& problem, PlanEvaluator& evaluator,
                          std::int64_t& evaluations);
 
+/// The same wherever a table may be so, whatever it costs, for who runs no other plans.
+Plan with_all_columns_joined(Plan plan, const SearchSpace& space);
+
 }  // namespace neuroshard::search

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/core/bytes.h"
@@ -9,6 +10,7 @@
 #include "engine/core/plan_check.h"
 #include "search/feasibility.h"
 #include "search/local/shape_catalog.h"
+#include "search/refine/joined_columns.h"
 #include "search/replan/cell_plan.h"
 #include "search/replan/fresh_plan.h"
 #include "search/replan/host_loads.h"
@@ -19,8 +21,6 @@
 
 namespace neuroshard::search {
 namespace {
-
-constexpr std::int64_t kMostCostedBack = 40'000;  // on the way back, where no budget says so
 
 /// `now` with the tables that it lacks as `fresh` has them.
 Plan with_new_tables(const Plan& now, const Plan& fresh, const Workload& workload) {
@@ -47,8 +47,8 @@ Result<Plan> fresh_start(const Problem& problem, PlanEvaluator& evaluator,
   half.evaluations = (options.evaluations + 1) / 2;
   std::optional<Plan> fresh = fresh_plan(problem, evaluator, now, limit, hosts, half, evaluations);
   if (!fresh) return stop.cancelled() ? stopped_before_plan() : why_not;
-  fresh =
-      brought_near(with_one_block_each(*fresh, problem.space), now, problem.workload, {}, false);
+  fresh = brought_near(with_all_columns_joined(*std::move(fresh), problem.space), now,
+                       problem.workload, {}, false);
   const std::int64_t bytes = moved_bytes(problem.workload, now, *fresh);
   if (bytes <= limit.bytes) return *std::move(fresh);
   const Plan back = with_new_tables(now, *fresh, problem.workload);

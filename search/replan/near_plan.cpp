@@ -114,39 +114,6 @@ void lay_columns(std::span<Shard> shards, std::span<const Shard> now, std::int32
 
 }  // namespace
 
-Plan with_one_block_each(const Plan& plan, const SearchSpace& space) {
-  Plan joined{plan.devices, {}};
-  for (const std::span<const Shard> own : shards_by_table(plan)) {
-    const TableSpace& table = space.of(own.front().table);
-    const bool columns =
-        own.front().device != kEveryDevice && own.front().rows() == table.table->rows;
-    const bool becomes_whole = std::all_of(own.begin(), own.end(), [&](const Shard& shard) {
-      return shard.device == own.front().device;
-    });
-    if (!columns || !table.table->pooled || (becomes_whole && !table.sharding.whole)) {
-      joined.shards.insert(joined.shards.end(), own.begin(), own.end());
-      continue;
-    }
-    std::map<std::int32_t, std::int32_t> place;  // of a device, among the new shards
-    std::int32_t column = 0;
-    const std::size_t begin = joined.shards.size();
-    for (const Shard& shard : own) {
-      const auto next = static_cast<std::int32_t>(joined.shards.size() - begin);
-      const auto [found, first] = place.emplace(shard.device, next);
-      if (first) joined.shards.push_back(shard);
-      Shard& block = joined.shards[begin + static_cast<std::size_t>(found->second)];
-      if (first) block.column_end = block.column_begin;
-      block.column_end += shard.dim();
-    }
-    for (Shard& block : std::span(joined.shards).subspan(begin)) {
-      block.column_end = column + block.dim();
-      block.column_begin = std::exchange(column, block.column_end);
-    }
-  }
-  canonicalize(joined);
-  return joined;
-}
-
 Plan brought_near(const Plan& plan, const Plan& now, const Workload& workload,
                   const std::set<std::int32_t>& staying, bool alike) {
   const std::size_t tables = workload.tables.size();

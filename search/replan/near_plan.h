@@ -5,14 +5,8 @@
 
 #include "engine/core/plan.h"
 #include "engine/core/table.h"
-#include "search/search_space.h"
 
 namespace neuroshard::search {
-
-/// The plan with the columns that a device has of a table side by side, as one block. Costs may
-/// differ, bytes do not grow. Tables that are not pooled stay, and those that may not be whole
-/// where they would be. REQUIRES a plan in canonical order.
-Plan with_one_block_each(const Plan& plan, const SearchSpace& space);
 
 /// The same plan, as near to `now` as it comes by names alone: devices change numbers, if `alike`,
 /// and the pieces of a table their columns, so that much of what there is stays where it is (not

@@ -9,6 +9,9 @@
 
 namespace neuroshard::search {
 
+/// Plans that partial_plan() puts a cost on at most, where no budget says so.
+inline constexpr std::int64_t kMostCostedBack = 40'000;
+
 /// `plan` with some tables as they are in `now`: of the few that most bytes would move of, that one
 /// goes back next which makes the plan dearer by the least a byte, and of the plans that this leads
 /// to, one after the other, it is the cheapest within the limit. Tables that would have two blocks

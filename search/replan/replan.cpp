@@ -35,8 +35,7 @@ constexpr double kLaterWeight = 0.5;
 constexpr double kFreshShare = 0.25;  // of a cycle, for a plan from nothing
 // A budget that a plan from nothing, which costs thousands of plans of itself, leaves something of.
 constexpr std::int64_t kLeastForFresh = 10'000;
-constexpr std::int64_t kMostCosted = 40'000;  // on its way back, where no budget says so
-constexpr double kTidyShare = 0.1;            // of the time limit, beyond it
+constexpr double kTidyShare = 0.1;  // of the time limit, beyond it
 // Plans that tidying puts a cost on at most, or a tenth of the budget.
 constexpr std::int64_t kTidied = 1000;
 
@@ -137,7 +136,7 @@ class Replanning {
   /// The fresh plan, as far as the limit lets it be, within as much time again.
   void start_rival(const Plan& fresh, const SearchOptions& share, std::int64_t& evaluations) {
     const StopCheck stop(share);
-    const std::int64_t most = share.evaluations > 0 ? share.evaluations : kMostCosted;
+    const std::int64_t most = share.evaluations > 0 ? share.evaluations : kMostCostedBack;
     rival_ = partial_plan(fresh, *now_, evaluations + most, evaluations, [&] {
                return stop.stop();
              }).value_or(CellPlan{});
