@@ -28,7 +28,7 @@ constexpr double kEqualSeconds = 0.02;
 std::vector<Plan> plans_of(const FirstPlan& first) {
   std::vector<Plan> plans{first.plan.plan};
   plans.insert(plans.end(), first.rivals.begin(), first.rivals.end());
-  if (!first.other.shards.empty()) plans.push_back(first.other);
+  plans.insert(plans.end(), first.others.begin(), first.others.end());
   return plans;
 }
 

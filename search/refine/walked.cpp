@@ -1,7 +1,6 @@
 #include "search/refine/walked.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <limits>
 #include <utility>
@@ -58,12 +57,12 @@ struct ChosenStart {
   std::int64_t candidates = 0;
 };
 
-/// What the better of two starts is after short walks, each a share of the time limit, or of the
+/// What the best of some starts is after short walks, each a share of the time limit, or of the
 /// evaluations so far. (Tasks of 12 to 100 generated tables on 32 devices, 0.3 s: 14 are 5.2 %
 /// cheaper than without blocks over hosts, 6.2 with a share of 0.05. golden_costs_bench:
 /// networks_16 has 80 tasks 0.1 % cheaper, with 0.05 0.1 costlier; networks_64 1.5 cheaper,
 /// dcnv2_networks_16 9.0, both with either.)
-ChosenStart chosen_of(const std::array<Assignment, 2>& starts, const Problem& problem,
+ChosenStart chosen_of(const std::vector<Assignment>& starts, const Problem& problem,
                       const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
                       const SearchOptions& options, std::int64_t so_far) {
   constexpr double kShareOfEach = 0.02;
@@ -104,7 +103,7 @@ SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const Shap
   const double start_cost = start.plan.cost;
   std::int64_t start_evaluations = start.plan.evaluations;
   const std::vector<Plan> rivals = std::move(start.rivals);
-  const Plan other = std::move(start.other);
+  const std::vector<Plan> others = std::move(start.others);
   SearchResult result = result_of(std::move(start));
   if (!catalog.complete()) return result;
   const auto entered = std::chrono::steady_clock::now();
@@ -126,9 +125,14 @@ SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const Shap
                     {effort_for(stage, left), options.bound_within_memory});
   }
   evaluator.hold(hot_rows(result.plan));
-  if (Assignment others = pieces_of(other, problem.workload, catalog); !others.empty()) {
-    ChosenStart chosen = chosen_of({std::move(pieces), std::move(others)}, problem, evaluator,
-                                   catalog, options, start_evaluations);
+  std::vector<Assignment> starts;
+  for (const Plan& other : others) {
+    Assignment own = pieces_of(other, problem.workload, catalog);
+    if (!own.empty()) starts.push_back(std::move(own));
+  }
+  if (!starts.empty()) {
+    starts.insert(starts.begin(), std::move(pieces));
+    ChosenStart chosen = chosen_of(starts, problem, evaluator, catalog, options, start_evaluations);
     pieces = std::move(chosen.pieces);
     result.evaluations = start_evaluations += chosen.candidates;
   }
