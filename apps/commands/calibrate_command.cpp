@@ -90,8 +90,7 @@ class CalibrateCommand : public Command {
     for (const auto& [name, report] : reports_) {
       table.add(row_of(name, "before", report.before));
       table.add(row_of(name, "after", report.after), Style::kBold);
-      settings += name + ": learning rate " + general_decimals(report.learning_rate, 3) +
-                  ", epoch " + std::to_string(report.epochs) + "\n";
+      settings += name + ": " + how_it_learned(report) + "\n";
     }
     return print(
         "base " + base.name + "\ndata " + describe(origin) + ", " + counted(samples_, "sample") +
@@ -119,6 +118,14 @@ class CalibrateCommand : public Command {
   std::int64_t samples_ = 0;
 
  private:
+  static std::string how_it_learned(const CalibrationReport& report) {
+    if (report.epochs == 0) {
+      return "no network did better than the base with another factor and offset, of which that is";
+    }
+    return "learning rate " + general_decimals(report.learning_rate, 3) + ", epoch " +
+           std::to_string(report.epochs);
+  }
+
   std::string base_;
   std::string output_;
   std::optional<std::string> hardware_;

@@ -1,19 +1,22 @@
 #include "engine/training/calibrate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
 #include "engine/core/rng.h"
+#include "engine/training/calibration_line.h"
 #include "engine/training/comm_rows.h"
 #include "engine/training/evaluate.h"
 #include "engine/training/fit.h"
 #include "engine/training/inputs.h"
 #include "engine/training/merge_members.h"
+#include "engine/training/split_members.h"
 
 namespace neuroshard {
 namespace {
+
+constexpr std::int32_t kMostFolds = 16;
 
 /// Sample by sample, the fold whose network does not learn from it.
 std::vector<std::int32_t> deal_out(std::size_t samples, std::int32_t folds, std::uint64_t seed) {
@@ -31,54 +34,21 @@ Status check(std::int64_t samples, const CalibrateOptions& options) {
     return invalid_input("samples: found " + std::to_string(samples) + ", expected at least " +
                          std::to_string(kLeastCalibrationSamples));
   }
-  if (options.folds < 2 || options.folds > 16 || options.learning_rates.empty()) {
+  if (options.folds < 2 || options.folds > kMostFolds || options.learning_rates.empty()) {
     return invalid_input("folds: found " + std::to_string(options.folds) +
                          ", expected 2 to 16, and at least one learning rate");
   }
   return {};
 }
 
-/// measured = factor x predicted + offset, roughly.
-struct Line {
-  double factor = 1;
-  double offset = 0;
-};
-
-/// The line with the least squares of relative errors: other hardware has another speed and other
-/// fixed costs. A factor alone where a line would fall, or where costs are learned by logarithms.
-Line line_between(std::span<const double> predicted, std::span<const double> measured,
-                  CostTarget target) {
-  double n = 0, x = 0, y = 0, xx = 0, xy = 0;
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    if (!(predicted[i] > 0 && measured[i] > 0)) continue;
-    const double weight = 1 / (measured[i] * measured[i]);
-    n += weight;
-    x += weight * predicted[i];
-    y += weight * measured[i];
-    xx += weight * predicted[i] * predicted[i];
-    xy += weight * predicted[i] * measured[i];
+/// Each member of the base goes on learning in a fold of its own, so that a model that is
+/// calibrated again stays as wide.
+Result<std::int32_t> folds_for(std::size_t members, const CalibrateOptions& options) {
+  if (members > static_cast<std::size_t>(kMostFolds)) {
+    return invalid_input("base: found a model of " + std::to_string(members) +
+                         " networks, expected at most 16");
   }
-  if (!(n > 0)) return {};
-  const double spread = n * xx - x * x;
-  const double factor = (n * xy - x * y) / spread;
-  const bool rises = target == CostTarget::kMilliseconds && spread > 0 && factor > 0;
-  return rises ? Line{factor, (y - factor * x) / n} : Line{xy / xx, 0};
-}
-
-/// A last layer that says ms, or log ms, as one that says what the line makes of that, in learned
-/// units.
-void unfold(const TargetScale& scale, const Line& line, nn::Mlp& last) {
-  const std::size_t layer = last.depth() - 1;
-  if (scale.target == CostTarget::kLogMilliseconds) {
-    for (float& b : last.bias(layer)) {
-      b += static_cast<float>(std::log(line.factor) - scale.shift);
-    }
-    return;
-  }
-  for (float& w : last.weight(layer)) w = static_cast<float>(w * line.factor / scale.unit);
-  for (float& b : last.bias(layer)) {
-    b = static_cast<float>((b * line.factor + line.offset) / scale.unit);
-  }
+  return std::max(options.folds, static_cast<std::int32_t>(members));
 }
 
 std::vector<float> parameters_of(std::initializer_list<const nn::Mlp*> networks) {
@@ -89,7 +59,8 @@ std::vector<float> parameters_of(std::initializer_list<const nn::Mlp*> networks)
   return parameters;
 }
 
-/// Trains on from problem.start with each learning rate; the weights of the members that did best.
+/// Trains on from problem.starts with each learning rate; the weights of the members that did best.
+/// None where none did better than report.after.
 Result<std::vector<std::vector<float>>> tune(const FitProblem& problem,
                                              const CalibrateOptions& options,
                                              const TrainControl& control, std::string_view phase,
@@ -97,10 +68,10 @@ Result<std::vector<std::vector<float>>> tune(const FitProblem& problem,
   std::vector<std::vector<float>> best;
   for (const double rate : options.learning_rates) {
     FitOptions fit_options = options.fit;
-    fit_options.members = options.folds;
+    fit_options.members = static_cast<std::int32_t>(problem.parts.size());
     fit_options.learning_rate = rate;
     NEUROSHARD_ASSIGN_OR_RETURN(FitResult result, fit(problem, fit_options, control, phase));
-    if (!best.empty() && !(result.validation.mse < report.after.mse)) continue;
+    if (result.best_epoch == 0 || !(result.validation.mse < report.after.mse)) continue;
     report.after = result.validation;
     report.learning_rate = rate;
     report.epochs = result.best_epoch;
@@ -109,28 +80,53 @@ Result<std::vector<std::vector<float>>> tune(const FitProblem& problem,
   return best;
 }
 
+/// Of all samples of the data sets, one set after the other; `predict` is asked about each.
+template <typename Dataset, typename Predict>
+Result<std::vector<double>> predict_all(std::span<const Dataset> data, Predict predict) {
+  std::vector<double> predicted;
+  for (const Dataset& dataset : data) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> own,
+                                predict(dataset, all_ids(dataset.samples.size())));
+    predicted.insert(predicted.end(), own.begin(), own.end());
+  }
+  return predicted;
+}
+
+Result<std::vector<double>> predict_all(const ComputeModel& model,
+                                        std::span<const ComputeDataset> data) {
+  return predict_all(data, [&](const ComputeDataset& dataset, std::span<const std::int32_t> ids) {
+    return predict_compute(model, dataset, ids);
+  });
+}
+
+Result<std::vector<double>> predict_all(const CommModels& models, CommDirection direction,
+                                        std::span<const CommDataset> data) {
+  return predict_all(data, [&](const CommDataset& dataset, std::span<const std::int32_t> ids) {
+    return predict_comm(models, direction, dataset, ids);
+  });
+}
+
 Result<CommModel> calibrate_direction(const CommModels& base, std::span<const CommDataset> data,
                                       CommDirection direction, const CalibrateOptions& options,
                                       const TrainControl& control, CalibrationReport& report) {
   const bool forward = direction == CommDirection::kForward;
   const CommModel& old = forward ? base.forward : base.backward;
+  const std::vector<nn::Mlp> members = members_of(old.mlp);
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int32_t folds, folds_for(members.size(), options));
   CommRows rows = make_rows(data, base, direction);
-  std::vector<double> predicted;
-  for (const CommDataset& dataset : data) {
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        const std::vector<double> own,
-        predict_comm(base, direction, dataset, all_ids(dataset.samples.size())));
-    predicted.insert(predicted.end(), own.begin(), own.end());
-  }
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> predicted,
+                              predict_all(base, direction, data));
   report.before = measure_fit(predicted, rows.costs);
+  const Line line = line_between(predicted, rows.costs, old.target);
+  report.after = measure_line(line, predicted, rows.costs);
   FitProblem problem;
-  problem.network.head = layers_of(old.mlp);
+  problem.network.head = layers_of(members.front());
   problem.constant.assign(static_cast<std::size_t>(rows.width), false);
   NEUROSHARD_ASSIGN_OR_RETURN(problem.scale,
                               make_target_scale(rows.costs, old.target, options.fit.target_scale));
   const std::vector<std::int32_t> fold =
-      deal_out(rows.first_row.size() - 1, options.folds, options.fit.seed);
-  for (std::int32_t k = 0; k < options.folds; ++k) {
+      deal_out(rows.first_row.size() - 1, folds, options.fit.seed);
+  for (std::int32_t k = 0; k < folds; ++k) {
     std::vector<std::int32_t> train;
     std::vector<std::int32_t> validation;
     for (std::size_t i = 0; i < fold.size(); ++i) {
@@ -140,16 +136,27 @@ Result<CommModel> calibrate_direction(const CommModels& base, std::span<const Co
     std::vector<double> measured = pick_rows(rows.costs, rows.outputs, validation);
     problem.parts.push_back({rows_of(rows, train), std::move(validation), std::move(measured)});
   }
+  for (const nn::Mlp& member : members) {
+    CommModels own = base;
+    CommModel& start = forward ? own.forward : own.backward;
+    start.mlp = member;
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> says, predict_all(own, direction, data));
+    put_on(line_between(says, rows.costs, old.target), old.target, start.mlp);
+    problem.scale.unfold(start.mlp);
+    problem.starts.push_back(parameters_of({&start.mlp}));
+  }
   apply_scaling(old.scaling, rows.inputs);
   problem.features = std::move(rows.inputs);
   add_targets(rows, problem);
-  CommModel model = old;
-  unfold(problem.scale, line_between(predicted, rows.costs, old.target), model.mlp);
-  problem.start = parameters_of({&model.mlp});
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<std::vector<float>> tuned,
                               tune(problem, options, control,
                                    forward ? "calibrate forward" : "calibrate backward", report));
-  model.mlp = merge_heads(problem, tuned);
+  CommModel model = old;
+  if (tuned.empty()) {
+    put_on(line, old.target, model.mlp);
+  } else {
+    model.mlp = merge_heads(problem, tuned);
+  }
   model.error = held_out_error(report.after);
   return model;
 }
@@ -173,22 +180,20 @@ Result<ComputeCalibration> calibrate_compute(const ComputeModel& base,
   if (!base.features.sees_batch_size()) NEUROSHARD_RETURN_IF_ERROR(check_one_batch_size(data));
   NEUROSHARD_ASSIGN_OR_RETURN(ComputePool all, pool_datasets(data, base.features));
   NEUROSHARD_RETURN_IF_ERROR(check(std::ssize(all.costs), options));
+  const std::vector<ComputeModel> members = members_of(base);
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int32_t folds, folds_for(members.size(), options));
   ComputeCalibration found{base, {}};
-  std::vector<double> predicted;
-  for (const ComputeDataset& dataset : data) {
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> own,
-                                predict_compute(base, dataset, all_ids(dataset.samples.size())));
-    predicted.insert(predicted.end(), own.begin(), own.end());
-  }
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> predicted, predict_all(base, data));
   found.report.before = measure_fit(predicted, all.costs);
+  const Line line = line_between(predicted, all.costs, base.target);
+  found.report.after = measure_line(line, predicted, all.costs);
   FitProblem problem;
-  problem.network = {layers_of(base.table), layers_of(base.head)};
+  problem.network = {layers_of(members.front().table), layers_of(members.front().head)};
   problem.constant.assign(static_cast<std::size_t>(base.features.size()), false);
   NEUROSHARD_ASSIGN_OR_RETURN(problem.scale,
                               make_target_scale(all.costs, base.target, options.fit.target_scale));
-  const std::vector<std::int32_t> fold =
-      deal_out(all.costs.size(), options.folds, options.fit.seed);
-  for (std::int32_t k = 0; k < options.folds; ++k) {
+  const std::vector<std::int32_t> fold = deal_out(all.costs.size(), folds, options.fit.seed);
+  for (std::int32_t k = 0; k < folds; ++k) {
     FitPart part;
     for (std::size_t i = 0; i < fold.size(); ++i) {
       (fold[i] == k ? part.validation : part.train).push_back(static_cast<std::int32_t>(i));
@@ -196,20 +201,29 @@ Result<ComputeCalibration> calibrate_compute(const ComputeModel& base,
     }
     problem.parts.push_back(std::move(part));
   }
+  for (ComputeModel start : members) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> says, predict_all(start, data));
+    put_on(line_between(says, all.costs, base.target), base.target, start.head);
+    problem.scale.unfold(start.head);
+    problem.starts.push_back(parameters_of({&start.table, &start.head}));
+  }
   apply_scaling(base.scaling, all.features);
   problem.features = std::move(all.features);
   for (const double cost : all.costs) {
     all.samples.targets.push_back(static_cast<float>(problem.scale.learned(cost)));
   }
   problem.samples = std::move(all.samples);
-  ComputeModel& model = found.model;
-  unfold(problem.scale, line_between(predicted, all.costs, base.target), model.head);
-  problem.start = parameters_of({&model.table, &model.head});
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<std::vector<float>> tuned,
                               tune(problem, options, control, "calibrate compute", found.report));
-  auto [table, head] = merge_members(problem, tuned);
-  model.table = std::move(table);
-  model.head = std::move(head);
+  ComputeModel& model = found.model;
+  if (tuned.empty()) {
+    if (members.size() == 1) model = members.front();  // however often it was there
+    put_on(line, base.target, model.head);
+  } else {
+    auto [table, head] = merge_members(problem, tuned);
+    model.table = std::move(table);
+    model.head = std::move(head);
+  }
   model.error = held_out_error(found.report.after);
   return found;
 }

@@ -33,7 +33,7 @@ struct CalibrationReport {
   Metrics before;
   Metrics after;
   double learning_rate = 0;
-  std::int32_t epochs = 0;  ///< after which it stopped getting better; 0: the line alone did best
+  std::int32_t epochs = 0;  ///< after which it got no better; 0: the line alone did best
 };
 
 struct ComputeCalibration {
@@ -48,10 +48,12 @@ struct CommCalibration {
 };
 
 /// Begins with the networks of `base`, put on the line that is nearest to the measurements, and
-/// goes on training them with these samples. The model says the mean of
-/// the folds' networks, side by side in one as many times as wide as the base. Its error is that of
-/// the folds' networks on the parts that they have not seen. Same arguments, same model. Errors: as
-/// train_compute(), and fewer than kLeastCalibrationSamples.
+/// goes on training them with these samples. The model says the mean of the folds' networks, side
+/// by side in one; each begins with a member of the base (members_of()), one after the other, so
+/// that there are as many folds as members at least, and a model that is calibrated again stays as
+/// wide. Its error is that of the folds' networks on the parts that they have not seen. Where they
+/// do no better than the line alone, the model is the base on that line. Same arguments, same
+/// model. Errors: as train_compute(), fewer than kLeastCalibrationSamples, more than 16 members.
 Result<ComputeCalibration> calibrate_compute(const ComputeModel& base,
                                              std::span<const ComputeDataset> data,
                                              const CalibrateOptions& options,

@@ -29,7 +29,7 @@ class Fit {
   Result<FitResult> run(std::string_view phase) {
     FitResult result;
     double best = std::numeric_limits<double>::infinity();
-    if (!problem_.start.empty()) {  // may be as good as it gets
+    if (!problem_.starts.empty()) {  // may be as good as it gets
       NEUROSHARD_ASSIGN_OR_RETURN(best, validation_mse());
       NEUROSHARD_RETURN_IF_ERROR(keep(0, result));
     }

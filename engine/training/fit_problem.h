@@ -41,8 +41,9 @@ struct FitProblem {
   TargetScale scale;
   /// Whether biases begin with 0: what is learned is nearly proportional to the inputs.
   bool zero_biases = false;
-  /// Weights that every member begins with, encoder then head; empty: random ones of its own.
-  std::vector<float> start{};
+  /// Weights that members begin with, encoder then head, one after the other and then the first
+  /// again; empty: random ones of their own.
+  std::vector<std::vector<float>> starts{};
 };
 
 /// Of a network that there is, for a problem that begins with it or judges it.

@@ -65,8 +65,10 @@ Result<FitMember> FitMember::create(const nn::Backend& backend, ThreadPool& pool
   const Rng rng = Rng(options.seed).fork(kFirstMember + number);
   NEUROSHARD_ASSIGN_OR_RETURN(
       nn::Trainer trainer, nn::Trainer::create(backend, &pool, problem.network, problem.features));
-  NEUROSHARD_RETURN_IF_ERROR(trainer.start(
-      problem.start.empty() ? first_parameters(problem, rng.fork(kWeights)) : problem.start));
+  const auto& starts = problem.starts;
+  NEUROSHARD_RETURN_IF_ERROR(trainer.start(starts.empty()
+                                               ? first_parameters(problem, rng.fork(kWeights))
+                                               : starts[number % starts.size()]));
   return FitMember(std::move(trainer), problem, problem.parts[number], options, rng);
 }
 

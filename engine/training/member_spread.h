@@ -8,11 +8,6 @@
 
 namespace neuroshard {
 
-/// The networks that the model says the mean of (merge_members()), found by the zeros between their
-/// parts; the model itself where it is one. A constant of its own that a member adds to all it says
-/// is not in the model any more: each has the mean of those.
-std::vector<ComputeModel> members_of(const ComputeModel& model);
-
 /// How far the members of the model disagree about each sample: the standard deviation of what they
 /// say, milliseconds; infinite for networks that overflow. Members are put so that each says as
 /// much as the model in the mean of all samples, as their own constants are not known: the samples

@@ -150,7 +150,7 @@ Result<ComputeTraining> train_compute(std::span<const ComputeDataset> data,
   Scaling scaling = make_scaling(all.features, features.size());
   if (options.start != nullptr) {
     scaling = widened_scaling(*options.start, problem, std::move(scaling));
-    problem.start = widened_parameters(*options.start, problem);
+    problem.starts = {widened_parameters(*options.start, problem)};
   }
   apply_scaling(scaling, all.features);
   problem.features = std::move(all.features);

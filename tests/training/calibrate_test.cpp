@@ -9,6 +9,7 @@
 
 #include "engine/cost_model/validate_models.h"
 #include "engine/training/evaluate.h"
+#include "engine/training/inputs.h"
 #include "tests/training/samples.h"
 
 namespace neuroshard {
@@ -82,6 +83,56 @@ BOOST_AUTO_TEST_CASE(the_same_arguments_give_the_same_model) {
   const ComputeModel other = calibrate_compute(base, {&few, 1}, options, three).value().model;
   BOOST_TEST(std::ranges::equal(one.head.parameters(), other.head.parameters()));
   BOOST_TEST(std::ranges::equal(one.table.parameters(), other.table.parameters()));
+}
+
+// Whoever measures, calibrates and measures again would otherwise have a model four times as wide
+// each time.
+BOOST_AUTO_TEST_CASE(a_model_that_is_calibrated_again_stays_as_wide) {
+  const ComputeDataset base_data = test::made_up_compute(300, 1);
+  const ComputeModel base = train_compute({&base_data, 1}, quick_pretraining(), {}).value().model;
+  CalibrateOptions options = quick_calibration();
+  options.fit.epochs = 20;
+  ComputeModel model = base;
+  for (std::uint64_t seed = 2; seed < 5; ++seed) {
+    const ComputeDataset few = other_hardware(60, seed);
+    const ComputeCalibration found = calibrate_compute(model, {&few, 1}, options, {}).value();
+    BOOST_TEST(found.report.epochs > 0);
+    BOOST_TEST(found.report.after.mse <= found.report.before.mse);
+    model = found.model;
+    BOOST_TEST(model.table.outputs() == options.folds * base.table.outputs());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(exchanges_that_are_calibrated_again_stay_as_wide) {
+  const CommDataset base_data = test::made_up_comm(200, 4, 1);
+  CommTrainOptions quick = default_comm_options();
+  quick.hidden_widths = {32, 16};
+  quick.fit.epochs = 20;
+  const CommModels base = train_comm({&base_data, 1}, quick, {}).value().models;
+  CalibrateOptions options = quick_calibration();
+  options.fit.epochs = 20;
+  CommModels models = base;
+  for (std::uint64_t seed = 2; seed < 4; ++seed) {
+    const CommDataset few = test::made_up_comm(40, 4, seed);
+    const CommCalibration found = calibrate_comm(models, {&few, 1}, options, {}).value();
+    BOOST_TEST(found.forward.epochs > 0);
+    models = found.models;
+    BOOST_TEST(models.forward.mlp.layer(0).outputs == options.folds * 32);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(where_nothing_is_left_to_learn_the_base_stays_one_network) {
+  const ComputeDataset base_data = test::made_up_compute(300, 1);
+  const ComputeModel base = train_compute({&base_data, 1}, quick_pretraining(), {}).value().model;
+  ComputeDataset few = test::made_up_compute(60, 2);
+  const std::vector<double> says = predict_compute(base, few, all_ids(few.samples.size())).value();
+  for (std::size_t k = 0; k < says.size(); ++k) few.samples[k].cost_ms = 2 * says[k] + 1;
+  const ComputeCalibration found =
+      calibrate_compute(base, {&few, 1}, quick_calibration(), {}).value();
+  BOOST_TEST(found.report.epochs == 0);
+  BOOST_TEST(found.model.table.outputs() == base.table.outputs());
+  BOOST_TEST(found.report.after.mape < 1e-5);
+  BOOST_TEST(evaluate_compute(found.model, {&few, 1}).value().mape < 1e-4);
 }
 
 BOOST_AUTO_TEST_CASE(exchanges_are_calibrated_in_both_directions) {

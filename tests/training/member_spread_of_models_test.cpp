@@ -9,6 +9,7 @@
 #include "engine/training/evaluate.h"
 #include "engine/training/inputs.h"
 #include "engine/training/member_spread.h"
+#include "engine/training/split_members.h"
 #include "nn/merge.h"
 
 namespace {
