@@ -52,7 +52,8 @@ search::Exchanged ShardTraffic::of(const ShardShape& shape) const {
   if (shape.replicated) {
     return {0, {.reduced_bytes = shape.rows * shape.dim * kValueBytes}};
   }
-  const LookupParts parts = lookup_parts(table, hot, workload_.batch_size);
+  LookupParts parts;  // without hot rows all lookups are cold, and a histogram costs much to read
+  if (hot > 0) parts = lookup_parts(table, hot, workload_.batch_size);
   if (!table.pooled) {
     const double rows = static_cast<double>(shape.rows) / static_cast<double>(table.rows);
     const double values = shape.dim * table.pooling_factor * rows;
