@@ -72,6 +72,7 @@ void turn_recurrent(const LstmSpec& spec, const float* parameters, float* turned
 
 void run(const LstmStep& op, Isa isa) {
 #if defined(__x86_64__)
+  if (isa == Isa::kAvx512 && op.units % 16 == 0) return avx512::lstm_step(op);
   const bool avx2 = isa == Isa::kAvx2 || isa == Isa::kAvx512;
   if (avx2 && op.units % 8 == 0) return avx2::lstm_step(op);
 #else

@@ -21,4 +21,9 @@ namespace avx2 {
 void lstm_step(const LstmStep& op);
 }  // namespace avx2
 
+namespace avx512 {
+/// The same bits. REQUIRES units that are a multiple of 16, and a processor that has Isa::kAvx512.
+void lstm_step(const LstmStep& op);
+}  // namespace avx512
+
 }  // namespace neuroshard::nn
