@@ -7,6 +7,7 @@ namespace neuroshard::search {
 void DeviceRoom::reset(std::int64_t memory_bytes) {
   memory_bytes_ = memory_bytes;
   std::fill(bytes_.begin(), bytes_.end(), 0);
+  fullest_ = 0;
   divided_.clear();
 }
 
@@ -21,8 +22,12 @@ std::int32_t DeviceRoom::device_of_all_others(const PolicyPiece& piece) const {
 
 bool DeviceRoom::offer(const PolicyPiece& piece) {
   const std::int32_t others = device_of_all_others(piece);
-  bool any = false;
   const std::int64_t most = memory_bytes_ - piece.bytes;
+  if (fullest_ <= most && piece.only_on == nullptr && others < 0) {
+    std::fill(allowed_.begin(), allowed_.end(), 1);
+    return true;
+  }
+  bool any = false;
   for (std::size_t device = 0; device < bytes_.size(); ++device) {
     const bool may =
         bytes_[device] <= most && may_be_on(piece.only_on, static_cast<std::int32_t>(device));
@@ -34,7 +39,9 @@ bool DeviceRoom::offer(const PolicyPiece& piece) {
 }
 
 void DeviceRoom::place(const PolicyPiece& piece, std::int32_t device) {
-  bytes_[static_cast<std::size_t>(device)] += piece.bytes;
+  std::int64_t& bytes = bytes_[static_cast<std::size_t>(device)];
+  bytes += piece.bytes;
+  fullest_ = std::max(fullest_, bytes);
   if (piece.divided_dim == 0) return;
   const auto table = static_cast<std::size_t>(piece.shard.table);
   if (table >= divided_.size()) divided_.resize(table + 1);

@@ -41,6 +41,7 @@ class DeviceRoom {
 
   std::int64_t memory_bytes_ = 0;
   std::vector<std::int64_t> bytes_;
+  std::int64_t fullest_ = 0;  // the most of these
   std::vector<unsigned char> allowed_;
   std::vector<Divided> divided_;  // by table, as far as any is there
 };
