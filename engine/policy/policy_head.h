@@ -24,6 +24,12 @@ class PolicyHead {
       : PolicyHead(head.layer(0).outputs, head.parameters(), isa) {}
 
   [[nodiscard]] int hidden() const { return hidden_; }
+  // [hidden] each: of an input of the context, what is added, and of the units in the score.
+  [[nodiscard]] const float* context_weights(int input) const {
+    return context_.data() + static_cast<std::ptrdiff_t>(input) * hidden_;
+  }
+  [[nodiscard]] const float* bias() const { return bias_.data(); }
+  [[nodiscard]] const float* out() const { return out_.data(); }
 
   /// scores[d] of devices whose sums, times `scale`, are the rows of `held` [devices, hidden], for
   /// the piece with `piece` [hidden], in `context` [devices, kPolicyContext]. Into `units`

@@ -29,7 +29,10 @@ void learn_shapes(std::span<const PolicyPiece> pieces, PolicyRun& run) {
 }
 
 Episode::Episode(const PlanEvaluator& evaluator, const PolicyRun& run)
-    : evaluator_(evaluator), run_(run), room_(evaluator.devices()) {
+    : evaluator_(evaluator),
+      run_(run),
+      room_(evaluator.devices()),
+      chooser_(run.chooser(evaluator.devices())) {
   const auto devices = static_cast<std::size_t>(evaluator.devices());
   states_.resize(devices * evaluator.state_size());
   policy_states_.resize(devices * run.state_size());
@@ -48,6 +51,7 @@ void Episode::reset(const EpisodeSetting& setting) {
     run_.clear(policy_states_.data() + device * run_.state_size());
   }
   room_.reset(setting.memory_bytes);
+  chooser_->reset();
   std::fill(memory_.begin(), memory_.end(), 0.0f);
   std::fill(compute_.begin(), compute_.end(), evaluator_.empty_cost());
   std::fill(dims_.begin(), dims_.end(), 0);
@@ -74,6 +78,10 @@ bool Episode::offer(const PolicyPiece& piece) {
 std::span<const float> Episode::scores(const PolicyPiece& piece) {
   run_.scores(piece.shape, standing_, policy_states_, memory_, scores_, scratch_);
   return scores_;
+}
+
+std::int32_t Episode::best_device(const PolicyPiece& piece) {
+  return chooser_->best({piece.shape, standing_, policy_states_, room_.allowed()}, memory_);
 }
 
 void Episode::place(const PolicyPiece& piece, std::int32_t device) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -49,6 +50,9 @@ class Episode {
   /// [devices]; those of devices that are not allowed mean nothing. To be asked for once a piece,
   /// as policies remember what they were asked about.
   [[nodiscard]] std::span<const float> scores(const PolicyPiece& piece);
+  /// The allowed device with the highest score, of equals the lowest: sooner than by scores(), in
+  /// whose place it is asked. REQUIRES that all pieces before went where this said.
+  [[nodiscard]] std::int32_t best_device(const PolicyPiece& piece);
   /// REQUIRES that the piece was offered and is allowed there.
   void place(const PolicyPiece& piece, std::int32_t device);
 
@@ -70,6 +74,7 @@ class Episode {
   std::vector<float> scores_;
   std::vector<std::int64_t> dims_;
   DeviceRoom room_;
+  std::unique_ptr<DeviceChooser> chooser_;
   Scratch scratch_;
 };
 

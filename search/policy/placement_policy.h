@@ -27,6 +27,28 @@ struct Standing {
   std::int64_t piece_bytes = 0;
 };
 
+/// A piece that is about to be placed.
+struct Offer {
+  ShapeId shape = 0;
+  Standing standing;
+  std::span<const float> states;           ///< [devices, state_size()], without the piece
+  std::span<const unsigned char> allowed;  ///< [devices]: where it may go
+};
+
+/// Finds where a policy would have pieces, through an episode. Not thread-safe: one a thread.
+class DeviceChooser {
+ public:
+  virtual ~DeviceChooser() = default;
+
+  /// To be called before the first piece of an episode.
+  virtual void reset() = 0;
+  /// The allowed device with the highest of PolicyRun::scores(), of equals the lowest, to the bit;
+  /// is asked in the place of those, once a piece, and has the same `memory`. REQUIRES an allowed
+  /// device, and that since reset() no other piece was placed than those that were asked about,
+  /// each where this said, on devices that were empty.
+  virtual std::int32_t best(const Offer& offer, std::span<float> memory) = 0;
+};
+
 /// A policy at work on one workload. It has a state of state_size() floats for every device, which
 /// whoever places pieces owns: the cleared one, changed by place() for every piece on the device.
 /// Thread-safety: learn() needs it to itself; all else may run in parallel, on states of its own.
@@ -49,6 +71,9 @@ class PolicyRun {
   /// standing have equal scores.
   virtual void scores(ShapeId shape, const Standing& standing, std::span<const float> states,
                       std::span<float> memory, std::span<float> scores, Scratch& scratch) const = 0;
+  /// One for as many devices, which this must outlive. Looks at all scores unless the policy has a
+  /// faster way.
+  [[nodiscard]] virtual std::unique_ptr<DeviceChooser> chooser(std::int32_t devices) const;
 };
 
 /// What decides where pieces go, one after the other. Const access is thread-safe.

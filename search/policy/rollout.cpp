@@ -4,17 +4,9 @@
 #include <cmath>
 #include <limits>
 
-namespace neuroshard::search {
+#include "search/policy/device_chooser.h"
 
-std::int32_t best_device(std::span<const float> scores, std::span<const unsigned char> allowed) {
-  std::int32_t best = -1;
-  for (std::size_t device = 0; device < scores.size(); ++device) {
-    if (allowed[device] == 0) continue;
-    if (best >= 0 && scores[device] <= scores[static_cast<std::size_t>(best)]) continue;
-    best = static_cast<std::int32_t>(device);
-  }
-  return best;
-}
+namespace neuroshard::search {
 
 std::int32_t drawn_device(std::span<const float> scores, std::span<const unsigned char> allowed,
                           double uniform) {
@@ -74,9 +66,9 @@ Rollout roll_out(Episode& episode, const EpisodeSetting& setting,
       insert_halves(result.pieces, k, halves, before);
       continue;
     }
-    const std::span<const float> scores = episode.scores(piece);
-    piece.shard.device = rng == nullptr ? best_device(scores, episode.allowed())
-                                        : drawn_device(scores, episode.allowed(), rng->uniform());
+    piece.shard.device =
+        rng == nullptr ? episode.best_device(piece)
+                       : drawn_device(episode.scores(piece), episode.allowed(), rng->uniform());
     episode.place(piece, piece.shard.device);
     result.pieces[k++] = piece;
   }

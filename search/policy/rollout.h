@@ -19,9 +19,6 @@ struct Rollout {
   std::vector<std::int64_t> dim_sums;
 };
 
-/// The allowed device with the highest score, of equals the lowest.
-std::int32_t best_device(std::span<const float> scores, std::span<const unsigned char> allowed);
-
 /// An allowed device by the softmax of the scores, as `uniform` in [0, 1) has it.
 std::int32_t drawn_device(std::span<const float> scores, std::span<const unsigned char> allowed,
                           double uniform);
@@ -32,7 +29,7 @@ struct Halving {
   PolicyRun& run;  ///< learns the halves
 };
 
-/// Places the pieces in their order, each on its best_device(), or, with `rng`, on a
+/// Places the pieces in their order, each on the policy's best device, or, with `rng`, on a
 /// drawn_device(). What fits nowhere is halved, with `halving`: the halves come where `before` has
 /// them among the pieces that are left. `progress` is told how many are placed.
 Rollout roll_out(Episode& episode, const EpisodeSetting& setting,

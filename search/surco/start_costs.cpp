@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/core/rng.h"
+#include "search/policy/device_chooser.h"
 #include "search/policy/episode.h"
 #include "search/policy/rollout.h"
 

@@ -12,6 +12,7 @@
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
 #include "search/algorithms.h"
+#include "search/policy/device_chooser.h"
 #include "search/policy/episode.h"
 #include "search/policy/policy_sharder.h"
 #include "search/policy/rollout.h"
