@@ -68,6 +68,8 @@ class NetworkRun final : public search::PolicyRun {
 
  private:
   static constexpr std::size_t kUnknown = static_cast<std::size_t>(-1);
+  /// What the layers make of as many stays in the caches.
+  static constexpr std::size_t kShapesTogether = 240;
 
   /// What it adds to a device, [hidden], and what it is when it is to be placed: as many, or what
   /// it brings to the LSTM's gates, [4 hidden].
@@ -137,15 +139,19 @@ void NetworkRun::learn(std::span<const search::ShapeId> ids, std::span<const Sha
     rows_[id] = known++;
     fresh.push_back(shapes[k]);
   }
-  if (fresh.empty()) return;
   const auto features = static_cast<std::size_t>(model_.features.size());
-  AlignedVector<float> x(fresh.size() * features);
-  write_policy_features(model_, workload_, fresh, x);
-  const auto rows = static_cast<std::int64_t>(fresh.size());
-  const Status status = stack_.reserve(rows, false);
-  if (!status.ok()) throw std::bad_alloc();
-  const float* const codes = stack_.forward(model_.table.parameters().data(), rows, x.data());
-  put_codes(codes, fresh.size());
+  AlignedVector<float> x(std::min(fresh.size(), kShapesTogether) * features);
+  codes_.reserve(known * width());
+  for (std::size_t first = 0; first < fresh.size(); first += kShapesTogether) {
+    const std::span<const ShardShape> some =
+        std::span(fresh).subspan(first, std::min(kShapesTogether, fresh.size() - first));
+    write_policy_features(model_, workload_, some, x);
+    const auto rows = static_cast<std::int64_t>(some.size());
+    const Status status = stack_.reserve(rows, false);
+    if (!status.ok()) throw std::bad_alloc();
+    const float* const codes = stack_.forward(model_.table.parameters().data(), rows, x.data());
+    put_codes(codes, some.size());
+  }
 }
 
 /// Scores the devices that may be the best, and no others.
