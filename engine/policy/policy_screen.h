@@ -17,7 +17,9 @@ namespace neuroshard {
 /// Scores of all devices for a piece but for rounding, and hence the few that may be the best. A
 /// piece changes one device, so what units have of a device alone is kept, from one piece to the
 /// next, in an order in which devices fill a register; what is left for each piece is two of the
-/// eight inputs. Not thread-safe; the head must outlive it.
+/// eight inputs. Most units are on the same side of their ReLU for all devices, as bounds of their
+/// inputs show: of those that are shut nothing is computed, and those that are open have the two
+/// inputs in common. Not thread-safe; the head must outlive it.
 class PolicyScreen {
  public:
   /// REQUIRES kernels_for(isa).
@@ -47,8 +49,15 @@ class PolicyScreen {
     float balanced;
     float mean_dims_after;
   };
-  [[nodiscard]] float set_units(const ContextScale& scale, const Factors& factors,
-                                const float* piece);
+  /// What is computed of the units.
+  struct Units {
+    float by_after = 0;  // of the open ones
+    float by_dims = 0;
+    float error = 0;  // what scores may be off by through rounding, where the screen is right
+  };
+  [[nodiscard]] Units sort_units(const ContextScale& scale, const Factors& factors,
+                                 const float* piece);
+  void find_bounds();
 
   const PolicyHead& head_;
   const ScreenKernels& kernels_;
@@ -61,12 +70,16 @@ class PolicyScreen {
   std::int64_t dims_of_all_ = 0;
   AlignedVector<float> settled_;          // [blocks, hidden, kScreenLanes]
   AlignedVector<float> most_held_;        // [hidden], of any device until now, scaled
+  AlignedVector<float> least_settled_;    // [hidden], bounds of any device's
+  AlignedVector<float> most_settled_;     // the same
+  int until_bounds_ = 0;                  // pieces until these are found anew
   AlignedVector<float> after_;            // [blocks, kScreenLanes]
   AlignedVector<float> dims_;             // the same
   AlignedVector<float> scores_;           // the same
   AlignedVector<unsigned char> allowed_;  // the same
   std::vector<std::int64_t> exact_dims_;  // [devices]
-  std::vector<ScreenUnit> units_;         // [hidden]
+  std::vector<OpenUnit> open_;
+  std::vector<BentUnit> bent_;
   std::vector<std::int32_t> found_;
 };
 

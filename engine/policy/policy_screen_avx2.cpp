@@ -24,18 +24,30 @@ inline __m256 screen_blocks(const ScreenRows& rows, std::size_t block, __m256 hi
                                       _mm256_set1_ps(rows.piece_dims));
     ratio[v] = _mm256_min_ps(_mm256_mul_ps(dims, _mm256_set1_ps(rows.dims_scale)),
                              _mm256_set1_ps(rows.most_ratio));
-    sum[v] = _mm256_setzero_ps();
+    sum[v] = _mm256_fmadd_ps(after[v], _mm256_set1_ps(rows.by_after),
+                             _mm256_mul_ps(ratio[v], _mm256_set1_ps(rows.by_dims)));
   }
-  const float* settled = rows.settled + first * rows.hidden;
-  for (std::size_t h = 0; h < rows.hidden; ++h, settled += kScreenLanes) {
-    const __m256 by_after = _mm256_set1_ps(rows.units[h].by_after);
-    const __m256 by_dims = _mm256_set1_ps(rows.units[h].by_dims);
-    const __m256 least = _mm256_set1_ps(rows.units[h].least);
-    const __m256 out = _mm256_set1_ps(rows.units[h].out);
+  const float* const settled = rows.settled + first * rows.hidden;
+  for (std::size_t k = 0; k < rows.open_units; ++k) {
+    const float* const unit = settled + rows.open[k].index * kScreenLanes;
+    const __m256 out = _mm256_set1_ps(rows.open[k].out);
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < kVectors; ++v) {
-      __m256 unit = _mm256_loadu_ps(settled + v / kHalves * kScreenLanes * rows.hidden +
-                                    v % kHalves * kEight);
+      sum[v] = _mm256_fmadd_ps(
+          _mm256_loadu_ps(unit + v / kHalves * kScreenLanes * rows.hidden + v % kHalves * kEight),
+          out, sum[v]);
+    }
+  }
+  for (std::size_t k = 0; k < rows.bent_units; ++k) {
+    const float* const own = settled + rows.bent[k].index * kScreenLanes;
+    const __m256 by_after = _mm256_set1_ps(rows.bent[k].by_after);
+    const __m256 by_dims = _mm256_set1_ps(rows.bent[k].by_dims);
+    const __m256 least = _mm256_set1_ps(rows.bent[k].least);
+    const __m256 out = _mm256_set1_ps(rows.bent[k].out);
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      __m256 unit =
+          _mm256_loadu_ps(own + v / kHalves * kScreenLanes * rows.hidden + v % kHalves * kEight);
       unit = _mm256_fmadd_ps(after[v], by_after, unit);
       unit = _mm256_fmadd_ps(ratio[v], by_dims, unit);
       sum[v] = _mm256_fmadd_ps(_mm256_max_ps(unit, least), out, sum[v]);

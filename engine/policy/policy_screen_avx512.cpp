@@ -22,17 +22,27 @@ inline __m512 screen_blocks(const ScreenRows& rows, std::size_t block, __m512 hi
                                       _mm512_set1_ps(rows.piece_dims));
     ratio[b] = _mm512_min_ps(_mm512_mul_ps(dims, _mm512_set1_ps(rows.dims_scale)),
                              _mm512_set1_ps(rows.most_ratio));
-    sum[b] = _mm512_setzero_ps();
+    sum[b] = _mm512_fmadd_ps(after[b], _mm512_set1_ps(rows.by_after),
+                             _mm512_mul_ps(ratio[b], _mm512_set1_ps(rows.by_dims)));
   }
-  const float* settled = rows.settled + first * rows.hidden;
-  for (std::size_t h = 0; h < rows.hidden; ++h, settled += kScreenLanes) {
-    const __m512 by_after = _mm512_set1_ps(rows.units[h].by_after);
-    const __m512 by_dims = _mm512_set1_ps(rows.units[h].by_dims);
-    const __m512 least = _mm512_set1_ps(rows.units[h].least);
-    const __m512 out = _mm512_set1_ps(rows.units[h].out);
+  const float* const settled = rows.settled + first * rows.hidden;
+  for (std::size_t k = 0; k < rows.open_units; ++k) {
+    const float* const unit = settled + rows.open[k].index * kScreenLanes;
+    const __m512 out = _mm512_set1_ps(rows.open[k].out);
 #pragma GCC unroll 4
     for (std::size_t b = 0; b < kBlocks; ++b) {
-      __m512 unit = _mm512_loadu_ps(settled + b * kScreenLanes * rows.hidden);
+      sum[b] = _mm512_fmadd_ps(_mm512_loadu_ps(unit + b * kScreenLanes * rows.hidden), out, sum[b]);
+    }
+  }
+  for (std::size_t k = 0; k < rows.bent_units; ++k) {
+    const float* const own = settled + rows.bent[k].index * kScreenLanes;
+    const __m512 by_after = _mm512_set1_ps(rows.bent[k].by_after);
+    const __m512 by_dims = _mm512_set1_ps(rows.bent[k].by_dims);
+    const __m512 least = _mm512_set1_ps(rows.bent[k].least);
+    const __m512 out = _mm512_set1_ps(rows.bent[k].out);
+#pragma GCC unroll 4
+    for (std::size_t b = 0; b < kBlocks; ++b) {
+      __m512 unit = _mm512_loadu_ps(own + b * kScreenLanes * rows.hidden);
       unit = _mm512_fmadd_ps(after[b], by_after, unit);
       unit = _mm512_fmadd_ps(ratio[b], by_dims, unit);
       sum[b] = _mm512_fmadd_ps(_mm512_max_ps(unit, least), out, sum[b]);

@@ -10,17 +10,29 @@ namespace neuroshard {
 /// Devices that are computed together, one a lane.
 inline constexpr std::size_t kScreenLanes = 16;
 
-/// What a unit has of a device beside what is settled there.
-struct ScreenUnit {
-  float by_after;  ///< of its cost with the piece
-  float by_dims;   ///< of its dims with the piece over the mean of all, limited
-  float least;     ///< what the settled part and these are at least, behind the ReLU
-  float out;       ///< weight of the unit in the score
+/// A unit that is open for some devices and shut for others: what it has of a device beside what is
+/// settled there.
+struct BentUnit {
+  std::size_t index;  ///< in `settled`
+  float by_after;     ///< of its cost with the piece
+  float by_dims;      ///< of its dims with the piece over the mean of all, limited
+  float least;        ///< what the settled part and these are at least, behind the ReLU
+  float out;          ///< weight of the unit in the score
 };
 
-/// score[d] = the sum over h of max(settled[d, h] + after[d] by_after + min((dims[d] + piece_dims)
-/// dims_scale, most_ratio) by_dims, least) out, for d below 16 blocks. Infinite where a device is
-/// beyond what that is right for, negative infinite where it is not allowed.
+/// A unit that is open for all devices.
+struct OpenUnit {
+  std::size_t index;
+  float out;
+};
+
+/// score[d] = after[d] by_after + ratio[d] by_dims
+///   + the sum over open units of settled[d] out
+///   + the sum over bent units of max(settled[d] + after[d] by_after + ratio[d] by_dims, least)
+///   out,
+/// where ratio[d] = min((dims[d] + piece_dims) dims_scale, most_ratio), for d below 16 blocks.
+/// Infinite where a device is beyond what that is right for, negative infinite where it is not
+/// allowed.
 struct ScreenRows {
   std::size_t blocks;
   std::size_t hidden;
@@ -28,7 +40,12 @@ struct ScreenRows {
   const float* after;            ///< [blocks, kScreenLanes]
   const float* dims;             ///< the same
   const unsigned char* allowed;  ///< the same
-  const ScreenUnit* units;       ///< [hidden]
+  const OpenUnit* open;
+  std::size_t open_units;
+  const BentUnit* bent;
+  std::size_t bent_units;
+  float by_after;  ///< of all open units together
+  float by_dims;   ///< the same
   float piece_dims;
   float dims_scale;
   float most_ratio;
