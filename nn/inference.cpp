@@ -73,7 +73,7 @@ void max_dot_rows_scalar(int size, std::int64_t rows, const float* x, const floa
 }
 
 constexpr InferenceKernels kScalarKernels{dense_scalar, add_relu_dot_scalar, sum_relu_dot_scalar,
-                                          max_dot_rows_scalar};
+                                          max_dot_rows_scalar, nullptr};
 
 }  // namespace
 

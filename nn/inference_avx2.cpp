@@ -255,6 +255,7 @@ void max_dot_rows(int size, std::int64_t rows, const float* x, const float* adde
 namespace neuroshard::nn {
 
 const InferenceKernels kAvx2InferenceKernels{avx2::dense_packed, avx2::add_relu_dot,
-                                             avx2::sum_relu_dot, avx2::max_dot_rows};
+                                             avx2::sum_relu_dot, avx2::max_dot_rows,
+                                             avx2::max_dot_columns};
 
 }  // namespace neuroshard::nn

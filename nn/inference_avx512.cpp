@@ -234,6 +234,7 @@ void max_dot_rows(int size, std::int64_t rows, const float* x, const float* adde
 namespace neuroshard::nn {
 
 const InferenceKernels kAvx512InferenceKernels{avx512::dense_packed, avx512::add_relu_dot,
-                                               avx512::sum_relu_dot, avx512::max_dot_rows};
+                                               avx512::sum_relu_dot, avx512::max_dot_rows,
+                                               avx512::max_dot_columns};
 
 }  // namespace neuroshard::nn

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "nn/max_dot_columns.h"
+
 // Plain structs and tables only: sources that are compiled for an instruction set include this, and
 // must not instantiate anything that other sources share.
 namespace neuroshard::nn {
@@ -39,6 +41,8 @@ struct InferenceKernels {
   /// row's result does not depend on the other rows.
   void (*max_dot_rows)(int size, std::int64_t rows, const float* x, const float* addend,
                        const float* weight, float offset, float* out);
+  /// The same bits of rows that are kept by columns; null where there is none.
+  bool (*max_dot_columns)(const MaxDotColumns& op);
 };
 
 // Each in the sources of its instruction set, for processors that can have it.

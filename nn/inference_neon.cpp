@@ -176,6 +176,6 @@ void max_dot_rows(int size, std::int64_t rows, const float* x, const float* adde
 namespace neuroshard::nn {
 
 const InferenceKernels kNeonInferenceKernels{neon::dense_packed, neon::add_relu_dot,
-                                             neon::sum_relu_dot, neon::max_dot_rows};
+                                             neon::sum_relu_dot, neon::max_dot_rows, nullptr};
 
 }  // namespace neuroshard::nn

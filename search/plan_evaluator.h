@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -128,6 +129,20 @@ struct PlanDetails {
   std::span<double> total_ms;  ///< a plan's cost is the largest of them
 };
 
+/// What devices cost with one shape after the other, while shards go to one device after the other.
+/// Not thread-safe.
+class DeviceCosts {
+ public:
+  virtual ~DeviceCosts() = default;
+
+  /// All devices have the cleared state.
+  virtual void begin() = 0;
+  /// The device has another state.
+  virtual void change(std::size_t device, const float* state) = 0;
+  /// PlanEvaluator::costs_with() of all devices, to the bit; `states` are what they have by now.
+  virtual void costs_with(ShapeId shape, std::span<const float> states, std::span<float> costs) = 0;
+};
+
 /// What a search needs to know about costs, whatever they come from.
 ///
 /// A device's shards are represented by a state of state_size() floats that the search owns, copies
@@ -190,6 +205,10 @@ class PlanEvaluator {
   /// where a shard costs least.
   virtual void costs_with(ShapeId shape, std::span<const float> states,
                           std::span<float> costs) const = 0;
+
+  /// A faster way to ask that for all devices again and again, as long as hold() is not called;
+  /// null where there is none. The evaluator must outlive it.
+  [[nodiscard]] virtual std::unique_ptr<DeviceCosts> device_costs() const { return nullptr; }
 
   /// Whether a plan costs the same however its devices are renumbered.
   [[nodiscard]] virtual bool devices_alike() const = 0;

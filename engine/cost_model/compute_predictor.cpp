@@ -4,6 +4,8 @@
 #include <array>
 #include <numeric>
 
+#include "nn/max_dot_columns.h"
+
 namespace neuroshard {
 namespace {
 
@@ -162,6 +164,23 @@ void ComputePredictor::costs_with(std::int32_t shape, std::span<const float> sta
                         offsets_[static_cast<std::size_t>(shape)], costs.data());
   if (target_ == CostTarget::kMilliseconds) return;
   for (float& cost : costs) cost = to_ms(cost);
+}
+
+bool ComputePredictor::costs_with(std::int32_t shape, const Columns& columns,
+                                  std::span<float> costs) const {
+  if (!kernels_.max_dot_columns({.size = static_cast<int>(bias_.size()),
+                                 .blocks = costs.size() / nn::kColumnLanes,
+                                 .columns = columns.values.data(),
+                                 .most = columns.most.data(),
+                                 .addend = addend(shape),
+                                 .weight = output_weight_.data(),
+                                 .offset = offsets_[static_cast<std::size_t>(shape)],
+                                 .out = costs.data()})) {
+    return false;
+  }
+  if (target_ == CostTarget::kMilliseconds) return true;
+  for (float& cost : costs) cost = to_ms(cost);
+  return true;
 }
 
 void ComputePredictor::clear(float* state) const { std::copy(held_.begin(), held_.end(), state); }

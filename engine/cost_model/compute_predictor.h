@@ -74,6 +74,16 @@ class ComputePredictor {
   /// not touched. What place() returns but for rounding: at most 2^-24 state_size() times the sum
   /// of |w2| (|state| + |contribution|) apart, before the logarithm is undone.
   void costs_with(std::int32_t shape, std::span<const float> states, std::span<float> costs) const;
+  /// The states of devices by columns, as nn::MaxDotColumns has them.
+  struct Columns {
+    std::span<const float> values;  ///< [blocks, state_size(), nn::kColumnLanes]
+    std::span<const float> most;    ///< [state_size()]
+  };
+  [[nodiscard]] bool has_columns() const { return kernels_.max_dot_columns != nullptr; }
+  /// The same of them, to the bit: costs[blocks, nn::kColumnLanes]. False, with nothing done, where
+  /// rows are as fast. REQUIRES has_columns().
+  [[nodiscard]] bool costs_with(std::int32_t shape, const Columns& columns,
+                                std::span<float> costs) const;
   /// Where a state or an addend has its lookups of a sample. REQUIRES that states keep them.
   [[nodiscard]] std::size_t lookups_at() const { return lift_stride(); }
   /// Milliseconds of that device; of one without shards head(0).

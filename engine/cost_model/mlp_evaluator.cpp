@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/plan_bytes.h"
+#include "engine/cost_model/column_costs.h"
 #include "engine/cost_model/validate_models.h"
 #include "search/plan_cost.h"
 
@@ -100,6 +101,13 @@ void MlpEvaluator::costs_with(search::ShapeId shape, std::span<const float> stat
     cost = with_input(cost, *lookups + own);
     lookups += state_size();
   }
+}
+
+std::unique_ptr<search::DeviceCosts> MlpEvaluator::device_costs() const {
+  // Of a few devices rows come sooner.
+  constexpr std::int32_t kLeastDevices = 32;
+  if (keeps_lookups_ || devices_ < kLeastDevices || !compute_.has_columns()) return nullptr;
+  return std::make_unique<ColumnCosts>(compute_, devices_);
 }
 
 /// The outputs live at the front of the scratch memory, the predictor works behind them.

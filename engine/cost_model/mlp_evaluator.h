@@ -64,6 +64,7 @@ class MlpEvaluator final : public CostEvaluator {
   [[nodiscard]] float cost_of_sum(std::span<const float* const> parts) const override;
   void costs_with(search::ShapeId shape, std::span<const float> states,
                   std::span<float> costs) const override;
+  [[nodiscard]] std::unique_ptr<search::DeviceCosts> device_costs() const override;
   [[nodiscard]] bool devices_alike() const override { return comm_.devices_alike(); }
   void plan_costs(const search::PlanBatch& batch, std::span<double> costs,
                   search::Scratch& scratch) const override;

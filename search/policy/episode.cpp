@@ -32,7 +32,8 @@ Episode::Episode(const PlanEvaluator& evaluator, const PolicyRun& run)
     : evaluator_(evaluator),
       run_(run),
       room_(evaluator.devices()),
-      chooser_(run.chooser(evaluator.devices())) {
+      chooser_(run.chooser(evaluator.devices())),
+      costs_(evaluator.device_costs()) {
   const auto devices = static_cast<std::size_t>(evaluator.devices());
   states_.resize(devices * evaluator.state_size());
   policy_states_.resize(devices * run.state_size());
@@ -52,6 +53,7 @@ void Episode::reset(const EpisodeSetting& setting) {
   }
   room_.reset(setting.memory_bytes);
   chooser_->reset();
+  if (costs_) costs_->begin();
   std::fill(memory_.begin(), memory_.end(), 0.0f);
   std::fill(compute_.begin(), compute_.end(), evaluator_.empty_cost());
   std::fill(dims_.begin(), dims_.end(), 0);
@@ -59,7 +61,11 @@ void Episode::reset(const EpisodeSetting& setting) {
 
 bool Episode::offer(const PolicyPiece& piece) {
   if (!room_.offer(piece)) return false;
-  evaluator_.costs_with(piece.shape, states_, after_);
+  if (costs_) {
+    costs_->costs_with(piece.shape, states_, after_);
+  } else {
+    evaluator_.costs_with(piece.shape, states_, after_);
+  }
   const double all = setting_.piece_ms;
   standing_ = {.placed = all > 0 ? static_cast<float>(placed_ms_ / all) : 0.0f,
                .cost_ms = compute_,
@@ -86,7 +92,9 @@ std::int32_t Episode::best_device(const PolicyPiece& piece) {
 
 void Episode::place(const PolicyPiece& piece, std::int32_t device) {
   const auto at = static_cast<std::size_t>(device);
-  compute_[at] = evaluator_.place(piece.shape, states_.data() + at * evaluator_.state_size());
+  float* const state = states_.data() + at * evaluator_.state_size();
+  compute_[at] = evaluator_.place(piece.shape, state);
+  if (costs_) costs_->change(at, state);
   run_.place(piece.shape, policy_states_.data() + at * run_.state_size());
   dims_[at] += piece.dims;
   room_.place(piece, device);

@@ -75,6 +75,7 @@ class Episode {
   std::vector<std::int64_t> dims_;
   DeviceRoom room_;
   std::unique_ptr<DeviceChooser> chooser_;
+  std::unique_ptr<DeviceCosts> costs_;  // null: of the evaluator itself
   Scratch scratch_;
 };
 
