@@ -141,7 +141,8 @@ void NetworkRun::learn(std::span<const search::ShapeId> ids, std::span<const Sha
   }
   const auto features = static_cast<std::size_t>(model_.features.size());
   AlignedVector<float> x(std::min(fresh.size(), kShapesTogether) * features);
-  codes_.reserve(known * width());
+  // At once, with room for some halves that come later.
+  if (known * width() > codes_.capacity()) codes_.reserve((known + known / 4) * width());
   for (std::size_t first = 0; first < fresh.size(); first += kShapesTogether) {
     const std::span<const ShardShape> some =
         std::span(fresh).subspan(first, std::min(kShapesTogether, fresh.size() - first));
