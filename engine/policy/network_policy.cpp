@@ -12,6 +12,7 @@
 #include "engine/policy/policy_context.h"
 #include "engine/policy/policy_head.h"
 #include "engine/policy/policy_screen.h"
+#include "engine/policy/screened_devices.h"
 #include "nn/backend.h"
 #include "nn/dense_stack.h"
 #include "nn/lstm.h"
@@ -155,77 +156,22 @@ void NetworkRun::learn(std::span<const search::ShapeId> ids, std::span<const Sha
   }
 }
 
-/// Scores the devices that may be the best, and no others.
-class ScreenedChooser final : public search::DeviceChooser {
+/// By the devices that may be the best, and no others.
+class NetworkChooser final : public search::DeviceChooser {
  public:
-  ScreenedChooser(const NetworkRun& run, nn::Isa isa, std::int32_t devices)
-      : run_(run),
-        screen_(run.head(), isa, devices),
-        gates_(run.gates()),
-        used_(static_cast<std::size_t>(devices)) {}
+  NetworkChooser(const NetworkRun& run, nn::Isa isa, std::int32_t devices)
+      : run_(run), devices_(run.head(), isa, devices), gates_(run.gates()) {}
 
-  void reset() override {
-    placed_on_ = kNotBegun;
-    std::fill(used_.begin(), used_.end(), 0);
+  void reset() override { devices_.reset(); }
+  std::int32_t best(const search::Offer& offer, std::span<float> memory) override {
+    return devices_.best(offer, run_.offered(offer.shape, memory, gates_.data()));
   }
-  std::int32_t best(const search::Offer& offer, std::span<float> memory) override;
 
  private:
-  static constexpr std::int32_t kNotBegun = -1;
-
-  [[nodiscard]] const float* state_of(const search::Offer& offer, std::int32_t device) const {
-    return offer.states.data() + static_cast<std::size_t>(device) * run_.state_size();
-  }
-  [[nodiscard]] bool alike(const search::Offer& offer, std::int32_t a, std::int32_t b) const;
-
   const NetworkRun& run_;
-  PolicyScreen screen_;
+  ScreenedDevices devices_;
   AlignedVector<float> gates_;
-  std::vector<unsigned char> used_;     // [devices]: those with pieces
-  std::int32_t placed_on_ = kNotBegun;  // the last piece
 };
-
-/// Whether the devices have the same inputs, and hence the same score.
-bool ScreenedChooser::alike(const search::Offer& offer, std::int32_t a, std::int32_t b) const {
-  const auto one = static_cast<std::size_t>(a);
-  const auto other = static_cast<std::size_t>(b);
-  if (!used_[one] && !used_[other]) return true;  // a thousand devices are empty at first
-  const search::Standing& standing = offer.standing;
-  return standing.cost_after_ms[one] == standing.cost_after_ms[other] &&
-         standing.dims[one] == standing.dims[other] &&
-         standing.bytes[one] == standing.bytes[other] &&
-         std::equal(state_of(offer, a), state_of(offer, a) + run_.state_size(), state_of(offer, b));
-}
-
-std::int32_t ScreenedChooser::best(const search::Offer& offer, std::span<float> memory) {
-  const search::Standing& standing = offer.standing;
-  if (placed_on_ == kNotBegun) {
-    screen_.begin(standing);
-  } else {
-    screen_.settle(standing, state_of(offer, placed_on_), placed_on_);
-  }
-  const float* const piece = run_.offered(offer.shape, memory, gates_.data());
-  const ContextScale scale = screen_.scale_of(standing);
-  std::int32_t best = -1;
-  float highest = 0;
-  for (const std::int32_t device : screen_.contenders(standing, scale, piece, offer.allowed)) {
-    if (best >= 0 && alike(offer, device, best)) continue;
-    const auto at = static_cast<std::size_t>(device);
-    float context[kPolicyContext];
-    write_device_context(scale, standing.cost_after_ms[at], standing.dims[at], standing.bytes[at],
-                         context);
-    float score = 0;
-    run_.head().scores({state_of(offer, device), run_.state_size()},
-                       policy_sum_scale(standing.mean_pieces), piece, context, {&score, 1},
-                       nullptr);
-    if (best >= 0 && score <= highest) continue;
-    best = device;
-    highest = score;
-  }
-  placed_on_ = best;
-  used_[static_cast<std::size_t>(best)] = 1;
-  return best;
-}
 
 std::unique_ptr<search::DeviceChooser> NetworkRun::chooser(std::int32_t devices) const {
   // Of so few devices that they do not fill a register all scores come sooner.
@@ -233,7 +179,7 @@ std::unique_ptr<search::DeviceChooser> NetworkRun::chooser(std::int32_t devices)
   if (few || PolicyScreen::kernels_for(isa_) == nullptr) {
     return search::choose_by_scores(*this, devices);
   }
-  return std::make_unique<ScreenedChooser>(*this, isa_, devices);
+  return std::make_unique<NetworkChooser>(*this, isa_, devices);
 }
 
 }  // namespace
