@@ -86,9 +86,8 @@ class CompareCommand final : public Command {
   }
 
   Status run(const FlagSet& flags) override {
-    NEUROSHARD_ASSIGN_OR_RETURN(const ExchangeAsked asked, exchange_of(exchange_));
-    cluster_.exchange = asked.format;
-    any_exchange_ = asked.any;
+    NEUROSHARD_ASSIGN_OR_RETURN(exchange_asked_, exchange_of(exchange_));
+    cluster_.exchange = exchange_asked_.format;
     cluster_.buffers = buffers_of(buffers_);
     cluster_.devices_per_host = devices_per_host_;
     NEUROSHARD_RETURN_IF_ERROR(check_algorithms());
@@ -106,7 +105,7 @@ class CompareCommand final : public Command {
                              origin.hardware,  std::string(word_of(origin.provenance)),
                              algorithms_,      {}};
     settle(&search_);
-    limit_host_memory(flags, models, "", &cluster_);
+    limit_host_memory(flags, models, search_.host_memory_fault(), &cluster_);
     note_search_flags(flags, search_, algorithms_, {&models, 1});
     const auto [fewest, most] = std::minmax_element(
         tasks.begin(), tasks.end(),
@@ -149,6 +148,10 @@ class CompareCommand final : public Command {
   Status compare(const io::TableFile& pool, const std::vector<io::Task>& tasks,
                  const CostModels& models, io::CompareReport& report) {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Workload> workloads, workloads_of(pool, tasks));
+    if (search_.target && !workloads.empty()) {
+      NEUROSHARD_RETURN_IF_ERROR(keep_to_target(*search_.target, workloads.front(),
+                                                cluster_.devices, {}, &exchange_asked_));
+    }
     bounds_.plans = bounded_plans(models, cluster_, search_.options);
     ProgressBar progress;
     const auto total = static_cast<std::int64_t>(tasks.size());
@@ -158,8 +161,9 @@ class CompareCommand final : public Command {
       progress.update("comparing", index, total, "tasks");
       const Workload& workload = workloads[static_cast<std::size_t>(index)];
       Result<std::vector<ComparedPlan>> compared =
-          any_exchange_ ? compare_in_cheapest(workload, models)
-                        : compare_plans(workload, cluster_, models, algorithms_, search_.options);
+          exchange_asked_.any
+              ? compare_in_cheapest(workload, models)
+              : compare_plans(workload, cluster_, models, algorithms_, search_.options);
       // A search that was cut short may have returned a plan, which would not compare.
       if (cancel_token().cancelled()) {
         return cancelled("interrupted in task " + std::to_string(index + 1) + " of " +
@@ -267,7 +271,7 @@ class CompareCommand final : public Command {
   std::int32_t devices_per_host_ = 0;
   std::optional<std::string> buffers_;
   std::optional<std::string> exchange_;
-  bool any_exchange_ = false;
+  ExchangeAsked exchange_asked_;
   TorchRecBandwidths bandwidths_;
   std::vector<std::string> algorithms_;
   std::optional<std::string> output_;

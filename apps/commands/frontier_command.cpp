@@ -77,7 +77,7 @@ class FrontierCommand final : public Command {
 
   Status run(const FlagSet& flags) override {
     NEUROSHARD_RETURN_IF_ERROR(check_flags());
-    NEUROSHARD_ASSIGN_OR_RETURN(const ExchangeAsked asked, exchange_of(exchange_));
+    NEUROSHARD_ASSIGN_OR_RETURN(ExchangeAsked asked, exchange_of(exchange_));
     like_.exchange = asked.format;
     if (!flags.given("device-memory")) like_.memory_bytes = kAnyMemory;
     FrontierLimits limits;
@@ -98,6 +98,10 @@ class FrontierCommand final : public Command {
     note_unknown_hosts(flags, models);
     note_unknown_bandwidths(flags, models);
     settle(&search_);
+    if (search_.target) {
+      NEUROSHARD_RETURN_IF_ERROR(
+          keep_to_target(*search_.target, loaded.workload, devices_.front(), {}, &asked));
+    }
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, {&models, 1});
     if (asked.any) choose_exchange(loaded.workload, models.models);
     NEUROSHARD_ASSIGN_OR_RETURN(Frontier frontier, search(loaded, models));

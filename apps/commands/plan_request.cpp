@@ -99,17 +99,6 @@ Status PlanRequest::read_exchange() {
   return {};
 }
 
-/// Where the file has a place for fp32 alone, nothing else is looked for.
-void PlanRequest::keep_to_written_exchange(const Workload& workload) {
-  constexpr ExchangeFormat kOther{Precision::kFp16, Precision::kFp16};
-  if (!any_exchange_ ||
-      io::check_exportable(trainer(), workload, cluster.devices, exported.options, kOther).ok()) {
-    return;
-  }
-  any_exchange_ = false;
-  print_note("--exchange: fp32, " + trainer() + " has no place for others");
-}
-
 /// Those of --robust, or the one of --cost-model.
 Result<std::vector<NamedCostModels>> PlanRequest::load_models(const FlagSet& flags) const {
   std::vector<std::string> names = robust_;
@@ -140,7 +129,10 @@ Status PlanRequest::check_written(const Workload& workload) {
   NEUROSHARD_RETURN_IF_ERROR(Hosts{cluster.devices_per_host}.check(cluster.devices));
   NEUROSHARD_RETURN_IF_ERROR(io::check_exportable(trainer(), workload, cluster.devices,
                                                   exported.options, cluster.exchange));
-  keep_to_written_exchange(workload);
+  ExchangeAsked asked{cluster.exchange, any_exchange_};
+  NEUROSHARD_RETURN_IF_ERROR(
+      keep_to_target(trainer(), workload, cluster.devices, exported.options, &asked));
+  any_exchange_ = asked.any;
   return {};
 }
 

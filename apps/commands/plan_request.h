@@ -53,7 +53,6 @@ class PlanRequest {
   [[nodiscard]] TrainerRules rules() const;
   [[nodiscard]] Status check_target() const;
   Status read_exchange();
-  void keep_to_written_exchange(const Workload& workload);
   Result<std::vector<NamedCostModels>> load_models(const FlagSet& flags) const;
   Status check_written(const Workload& workload);
   void note_flags(const FlagSet& flags, const PlanInputs& inputs);

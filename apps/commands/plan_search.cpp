@@ -104,10 +104,16 @@ class PlanSearch {
     if (!replicas.empty()) return replicas;
     const bool of_memory = refused.message().find(" of memory per device") != std::string::npos;
     const bool more = cluster.host_memory_bytes == 0 && request_.host_memory_fault().empty();
-    if (of_memory && more && memory_is_short() && capabilities(models_).host_memory) {
+    if (of_memory && more && memory_is_short() && all_know_host_memory()) {
       return "; with --host-memory, what does not fit goes there";
     }
     return "";
+  }
+
+  [[nodiscard]] bool all_know_host_memory() const {
+    return std::all_of(
+        inputs_.models.begin(), inputs_.models.end(),
+        [](const NamedCostModels& one) { return capabilities(one.models).host_memory; });
   }
 
   /// Where it is not, something else is to blame for there being no plan.

@@ -67,7 +67,7 @@ class SweepCommand final : public Command {
 
   Status run(const FlagSet& flags) override {
     NEUROSHARD_RETURN_IF_ERROR(check_count());
-    NEUROSHARD_ASSIGN_OR_RETURN(const ExchangeAsked asked, exchange_of(exchange_));
+    NEUROSHARD_ASSIGN_OR_RETURN(ExchangeAsked asked, exchange_of(exchange_));
     like_.exchange = asked.format;
     like_.buffers = buffers_of(buffers_);
     like_.devices_per_host = devices_per_host_;
@@ -79,7 +79,11 @@ class SweepCommand final : public Command {
     note_unknown_hosts(flags, models);
     note_unknown_bandwidths(flags, models);
     settle(&search_);
-    limit_host_memory(flags, models, "", &like_);
+    if (search_.target) {
+      NEUROSHARD_RETURN_IF_ERROR(
+          keep_to_target(*search_.target, loaded.workload, devices_.front(), {}, &asked));
+    }
+    limit_host_memory(flags, models, search_.host_memory_fault(), &like_);
     std::vector<Cluster> clusters = clusters_asked_for();
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, {&models, 1});
     const Workload& workload = loaded.workload;

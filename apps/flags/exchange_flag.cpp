@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "apps/console/output.h"
 #include "apps/console/words.h"
 #include "engine/core/quoted_choices.h"
 #include "io/text.h"
@@ -35,6 +36,19 @@ Result<ExchangeAsked> exchange_of(const std::optional<std::string>& word,
   return invalid_input("--exchange: found '" + io::printable(*word) +
                        "', expected FORMAT or FORMAT,BACKWARD of " +
                        quoted_choices(all_precisions()) + ", or 'auto'");
+}
+
+Status keep_to_target(const std::string& target, const Workload& workload, std::int32_t devices,
+                      const io::PlanExportOptions& options, ExchangeAsked* asked) {
+  constexpr ExchangeFormat kOther{Precision::kFp16, Precision::kFp16};
+  const auto has_place_for = [&](const ExchangeFormat& format) {
+    return io::check_exportable(target, workload, devices, options, format);
+  };
+  if (!has_place_for({}).ok() || has_place_for(kOther).ok()) return {};
+  if (!asked->any) return has_place_for(asked->format);
+  asked->any = false;
+  print_note("--exchange: fp32, " + target + " has no place for others");
+  return {};
 }
 
 std::string exchange_text(const ExchangeFormat& format) {

@@ -181,6 +181,10 @@ FlagSet::Flag& declare_host_memory(FlagSet& flags, std::int64_t* out) {
       .default_text("none");
 }
 
+std::string SearchFlags::host_memory_fault() const {
+  return target ? io::host_memory_fault(*target, {}) : "";
+}
+
 void limit_host_memory(const FlagSet& flags, const NamedCostModels& models,
                        const std::string& fault, Cluster* out) {
   const std::string why =

@@ -19,6 +19,9 @@ struct SearchFlags {
   std::string data_parallel = "off";
   std::string hot_rows = "off";
   std::optional<std::string> target{};  ///< the format whose trainer will run the plans
+
+  /// Why that trainer has no tables in host memory; "" where it has, or none is named.
+  [[nodiscard]] std::string host_memory_fault() const;
 };
 
 /// --time-limit, --evaluations, --row-splits, --data-parallel, --hot-rows, --hot-memory, --target,

@@ -56,11 +56,16 @@ Status read_hardware(JsonObject& root, Collection& collection) {
   }
   collection.backend = *device.text() == "cuda" ? Backend::kCuda : Backend::kCpu;
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string hardware, root.shown_text("hardware"));
+  if (hardware.empty()) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue nothing, root.at("hardware"));
+    return nothing.unexpected("the hardware's name");
+  }
   collection.hardware = hardware + " by PyTorch/FBGEMM";
   for (const char* library : {"torch", "fbgemm"}) {
     NEUROSHARD_ASSIGN_OR_RETURN(collection.flags[library], root.shown_text(library));
   }
   NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t runs, root.integer("runs", 1));
+  NEUROSHARD_RETURN_IF_ERROR(root.integer("warmup", 0).status());
   collection.flags["timed-runs"] = std::to_string(runs);
   return {};
 }
@@ -88,6 +93,7 @@ Status read_times(JsonObject& root, std::vector<ComputeSample>& samples) {
     }
     NEUROSHARD_ASSIGN_OR_RETURN(samples[index++].cost_ms,
                                 times.number("total_ms", kLeastMs, kMaxCostMs));
+    NEUROSHARD_RETURN_IF_ERROR(times.finish());
   }
   return {};
 }
@@ -120,6 +126,7 @@ Result<MeasuredSets> read_measured_sets(const std::string& directory) {
   NEUROSHARD_RETURN_IF_ERROR(check_same(times, benchmark));
   NEUROSHARD_RETURN_IF_ERROR(read_hardware(times, measured.collection));
   NEUROSHARD_RETURN_IF_ERROR(read_times(times, measured.samples));
+  NEUROSHARD_RETURN_IF_ERROR(times.finish());
   measured.collection.flags["results-sha256"] = sha256_hex(results);
   return measured;
 }

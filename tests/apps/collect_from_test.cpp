@@ -78,6 +78,11 @@ BOOST_AUTO_TEST_CASE(results_that_are_not_of_these_sets_are_refused) {
   refused([](json::object& bad) { bad["runs"] = 0; },
           "made/results.json: $.runs: found 0, expected");
   refused([](json::object& bad) { bad["device"] = "tpu"; }, "expected 'cuda' or 'cpu'");
+  refused([](json::object& bad) { bad["hardware"] = ""; },
+          "made/results.json: $.hardware: found '', expected the hardware's name");
+  refused([](json::object& bad) { bad["foo"] = 1; }, "made/results.json: $.foo: ");
+  refused([](json::object& bad) { bad["sets"].at(1).as_object()["foo"] = 1; },
+          "made/results.json: $.sets[1].foo: ");
   BOOST_TEST(!std::filesystem::exists(example.folder.file("data")));
 
   std::filesystem::create_directory(example.folder.file("plan"));

@@ -117,6 +117,33 @@ BOOST_AUTO_TEST_CASE(searches_of_many_plans_take_it) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(plans_for_a_trainer_without_a_place_for_it_have_fp32) {
+  const TemporaryFolder folder;
+  const std::string pool = folder.file("pool.json");
+  BOOST_REQUIRE(
+      run_command({"tables", "generate", "--count", "100", "--seed", "1", "--output", pool})
+          .exit_code == 0);
+  const std::vector<std::vector<std::string>> commands{
+      {"sweep", "--tables", kTables, "--devices", "8,16", "--device-memory", "80GB"},
+      {"frontier", "--tables", kTables, "--devices", "8,16"},
+      {"compare", "--tables", pool, "--tasks", source_file("examples/tasks.txt"), "--devices", "16",
+       "--device-memory", "40GB"}};
+  for (const std::vector<std::string>& command : commands) {
+    const auto asked = [&](const std::string& format) {
+      return with(command, {"--target", "hugectr", "--evaluations", "300", "--exchange", format,
+                            "--output", folder.file("out.json")});
+    };
+    expect_one_line(asked("fp16"), 2, "exchange: found fp16, expected fp32: HugeCTR's lists");
+    BOOST_TEST(!std::filesystem::exists(folder.file("out.json")));
+    const Outcome cheapest = asked("auto");
+    BOOST_TEST(cheapest.exit_code == 0, cheapest.err);
+    BOOST_TEST(
+        cheapest.err.find("--exchange: fp32, hugectr has no place for others") != std::string::npos,
+        cheapest.err);
+    std::filesystem::remove(folder.file("out.json"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(auto_is_never_dearer_than_fp32) {
   const boost::json::object exact = parsed(with(plan_arguments(), {"--output", "-"}).out);
   const boost::json::object cheapest =

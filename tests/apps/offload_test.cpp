@@ -113,6 +113,10 @@ BOOST_AUTO_TEST_CASE(a_model_that_fits_is_planned_as_without_hosts) {
 BOOST_AUTO_TEST_CASE(what_fits_nowhere_is_refused_with_what_would_do) {
   expect_one_line(planned_beyond({{"host-memory", ""}}), 3,
                   "; with --host-memory, what does not fit goes there");
+  // One that does not know it would not let it help.
+  BOOST_TEST(
+      planned_beyond({{"host-memory", ""}, {"cost-model", ""}, {"robust", "torchrec,h200_sim"}})
+          .err.find("host-memory") == std::string::npos);
   expect_one_line(planned_beyond({{"host-memory", "20GiB"}}), 3, "of memory per host for tables");
   expect_one_line(planned_beyond({{"host-memory", "much"}}), 2, "host-memory");
 }
@@ -132,6 +136,11 @@ BOOST_AUTO_TEST_CASE(where_host_memory_changes_nothing_a_note_says_so) {
       note("cost-model", "h200_sim").find(begin + "h200_sim knows no tables in host memory") !=
       std::string::npos);
   BOOST_TEST(note("format", "hugectr").find(begin + "hugectr has no place") != std::string::npos);
+  const Outcome swept =
+      run_command({"sweep", "--tables", kOffloadTables, "--devices", "8", "--device-memory", "80GB",
+                   "--host-memory", "1TB", "--cost-model", "torchrec", "--target", "hugectr",
+                   "--evaluations", "300"});
+  BOOST_TEST(swept.err.find(begin + "hugectr has no place") != std::string::npos, swept.err);
   BOOST_TEST(note("output", folder.file("other.json")).find("--host-memory") == std::string::npos);
   Flags cpu = fits;
   cpu["format"] = "torchrec";
