@@ -161,7 +161,7 @@ class MeasureCommand final : public Command {
     outcome.profile = hardware.profile.name + ", " + hardware.interconnect.name;
     outcome.description = io::printable(hardware.profile.description);
     outcome.devices_per_host = devices_on_a_host(hardware, devices);
-    outcome.calibrated = is_calibrated(hardware.profile);
+    outcome.calibrated = is_calibrated(hardware);
     return {};
   }
 

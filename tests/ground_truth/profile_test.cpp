@@ -78,6 +78,26 @@ BOOST_AUTO_TEST_CASE(a_path_works_like_a_name) {
   BOOST_TEST(by_path->interconnect.inter_host_gbps.value == 24);
 }
 
+BOOST_AUTO_TEST_CASE(links_may_be_those_of_a_machine_file) {
+  const std::string file =
+      std::string(NEUROSHARD_SOURCE_DIR) + "/tests/fuzz/corpus/machine_file/two_nodes";
+  for (const std::string& name : {std::string("H100-80G"), profile_path("H100-80G")}) {
+    const Result<ChosenProfile> chosen = choose_profile(name + "+" + file);
+    BOOST_REQUIRE_MESSAGE(chosen.ok(), chosen.status().message());
+    BOOST_TEST(chosen->profile.name == "H100-80G");
+    BOOST_TEST(chosen->interconnect.name == "two_nodes");
+    BOOST_TEST(chosen->interconnect.devices_per_host.value == 4);
+    BOOST_TEST(chosen->interconnect.inter_host_gbps.value == 6.25);
+    // What was collected with these links is not gone on with under others.
+    BOOST_TEST(chosen->sha256.size() == 64U);
+    BOOST_TEST(chosen->sha256 != choose_profile(name)->sha256);
+  }
+  // What others have published is of other links.
+  BOOST_TEST(published_error_of("H100-80G").has_value());
+  BOOST_TEST(!published_error_of("H100-80G+" + file).has_value());
+  BOOST_TEST((choose_profile("H100-80G+./missing").status().code() == StatusCode::kInvalidInput));
+}
+
 BOOST_AUTO_TEST_CASE(an_unknown_name_lists_the_known_ones) {
   const Status profile = choose_profile("H300").status();
   BOOST_TEST((profile.code() == StatusCode::kInvalidInput));

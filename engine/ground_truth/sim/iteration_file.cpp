@@ -72,7 +72,7 @@ Result<IterationOutcome> simulate_outcome(const ChosenProfile& hardware, const W
   outcome.devices_per_host = devices_on_a_host(hardware, plan.devices);
   outcome.hardware = hardware.profile.name + ", " + hardware.interconnect.name;
   outcome.description = hardware.profile.description;
-  outcome.calibrated = is_calibrated(hardware.profile);
+  outcome.calibrated = is_calibrated(hardware);
   outcome.plan = std::move(plan);
   return outcome;
 }

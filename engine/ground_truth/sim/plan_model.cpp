@@ -99,6 +99,7 @@ std::string describe(const ChosenProfile& hardware) {
 }
 
 bool between_hosts(ChosenProfile& hardware, std::int32_t devices) {
+  if (!hardware.own_links) return false;
   if (hardware.interconnect.devices_per_host.value > 0) return false;
   for (const InterconnectProfile& link : hardware.profile.interconnects) {
     if (link.name != "cluster") continue;
@@ -114,7 +115,9 @@ std::int32_t devices_on_a_host(const ChosenProfile& hardware, std::int32_t devic
   return each == 0 ? devices : std::min(each, devices);
 }
 
-bool is_calibrated(const HardwareProfile& profile) {
+bool is_calibrated(const ChosenProfile& hardware) {
+  if (!hardware.own_links) return false;
+  const HardwareProfile& profile = hardware.profile;
   std::vector<const SourcedValue*> constants{&profile.gather_share,
                                              &profile.l2_gbps,
                                              &profile.l2_usable_share,

@@ -23,7 +23,7 @@ bool between_hosts(ChosenProfile& hardware, std::int32_t devices);
 std::int32_t devices_on_a_host(const ChosenProfile& hardware, std::int32_t devices);
 
 /// Whether any of its constants was fitted to published measurements of this hardware.
-bool is_calibrated(const HardwareProfile& profile);
+bool is_calibrated(const ChosenProfile& hardware);
 
 /// The profile with hosts of `devices_per_host` devices. Errors: kInvalidInput when its
 /// interconnect has all devices in one host and there are more than that, when there are fewer than

@@ -8,6 +8,7 @@
 
 #include "engine/core/embedded_file.h"
 #include "engine/ground_truth/ground_truth.h"
+#include "io/cost_data/machine_file.h"
 #include "io/cost_data/profile.h"
 #include "io/file.h"
 #include "io/sha256.h"
@@ -27,6 +28,46 @@ std::string joined(const std::vector<std::string>& names) {
 
 bool is_path(std::string_view name) {
   return name.find('/') != std::string_view::npos || name.ends_with(".json");
+}
+
+/// Names of links in profiles have no dots.
+bool is_machine_file(std::string_view links) {
+  return links.find('/') != std::string_view::npos || links.find('.') != std::string_view::npos;
+}
+
+bool is_built_in(std::string_view name) {
+  const std::span<const EmbeddedFile> files = embedded_profiles();
+  return std::any_of(files.begin(), files.end(),
+                     [&](const EmbeddedFile& file) { return file.name == name; });
+}
+
+/// A specification's profile and its links; "" of the first. Paths may have a '+', too.
+struct ProfileWords {
+  std::string name;
+  std::string links;
+};
+
+ProfileWords words_of(const std::string& specification) {
+  for (std::size_t plus = specification.find('+'); plus != std::string::npos;
+       plus = specification.find('+', plus + 1)) {
+    const std::string name = specification.substr(0, plus);
+    if (is_built_in(name) || name.ends_with(".json")) return {name, specification.substr(plus + 1)};
+  }
+  const std::size_t plus = specification.rfind('+');
+  if (plus == std::string::npos || is_path(specification)) return {specification, ""};
+  return {specification.substr(0, plus), specification.substr(plus + 1)};
+}
+
+/// Links that a file describes, and who has both.
+Status take_machine_file(const std::string& path, ChosenProfile& chosen) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_text_file(path));
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      chosen.interconnect, io::parse_machine_file(bytes, path, path.substr(path.rfind('/') + 1)));
+  chosen.sha256 = io::sha256_hex(chosen.sha256 + io::sha256_hex(bytes));
+  chosen.own_links = false;
+  // What is known of its errors is of its own links.
+  chosen.profile.published_error = chosen.profile.iteration_error = {};
+  return {};
 }
 
 /// With its first interconnect.
@@ -54,8 +95,8 @@ Result<ChosenProfile> load(const std::string& name) {
 }  // namespace
 
 std::optional<PublishedError> published_error_of(const std::string& specification) {
-  const std::string name = specification.substr(0, specification.rfind('+'));
-  if (is_path(name)) return std::nullopt;
+  const auto [name, links] = words_of(specification);
+  if (is_path(name) || is_machine_file(links)) return std::nullopt;
   const Result<ChosenProfile> chosen = load(name);
   if (!chosen.ok() || chosen->profile.published_error.source.empty()) return std::nullopt;
   const SourcedValue& error = chosen->profile.published_error;
@@ -76,15 +117,13 @@ std::vector<std::string> simulated_profile_names() {
 }
 
 Result<ChosenProfile> choose_profile(const std::string& specification) {
-  // A '+' belongs to the interconnect only after the last '/': paths may contain one.
-  const std::size_t slash = specification.rfind('/');
-  std::size_t plus = specification.rfind('+');
-  if (plus != std::string::npos && slash != std::string::npos && plus < slash) {
-    plus = std::string::npos;
+  const auto [name, wanted] = words_of(specification);
+  NEUROSHARD_ASSIGN_OR_RETURN(ChosenProfile chosen, load(name));
+  if (name == specification) return chosen;
+  if (is_machine_file(wanted)) {
+    NEUROSHARD_RETURN_IF_ERROR(take_machine_file(wanted, chosen));
+    return chosen;
   }
-  NEUROSHARD_ASSIGN_OR_RETURN(ChosenProfile chosen, load(specification.substr(0, plus)));
-  if (plus == std::string::npos) return chosen;
-  const std::string wanted = specification.substr(plus + 1);
   std::vector<std::string> names;
   for (const InterconnectProfile& link : chosen.profile.interconnects) {
     if (link.name == wanted) {
@@ -94,7 +133,7 @@ Result<ChosenProfile> choose_profile(const std::string& specification) {
     names.push_back(link.name);
   }
   return invalid_input("profile " + chosen.profile.name + " has no interconnect '" + wanted +
-                       "', expected one of " + joined(names));
+                       "', expected one of " + joined(names) + ", or a machine file");
 }
 
 }  // namespace neuroshard

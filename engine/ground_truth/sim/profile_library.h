@@ -15,12 +15,14 @@ namespace neuroshard {
 struct ChosenProfile {
   HardwareProfile profile;
   InterconnectProfile interconnect;
-  std::string sha256;  ///< of the profile's file; "" of a built-in one
+  std::string sha256;     ///< of the files that it is from; "" of a built-in one
+  bool own_links = true;  ///< whether the interconnect is one of the profile's
 };
 
 /// "NAME", "NAME+INTERCONNECT", "path.json" or "path.json+INTERCONNECT"; without an interconnect
-/// the profile's first. A name without '/' and ".json" is a built-in one. Errors: kInvalidInput
-/// listing the known names, or naming what is wrong with the file.
+/// the profile's first. A name without '/' and ".json" is a built-in one, an interconnect with '/'
+/// or '.' the path of a machine file (io::parse_machine_file()). Errors: kInvalidInput listing the
+/// known names, or naming what is wrong with the file.
 Result<ChosenProfile> choose_profile(const std::string& specification);
 
 /// How far a built-in profile, "NAME" or "NAME+INTERCONNECT", is from published measurements;
