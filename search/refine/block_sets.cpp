@@ -15,12 +15,15 @@
 namespace neuroshard::search {
 namespace {
 
-constexpr std::size_t kMostSets = 6;       // that become plans
-constexpr std::size_t kMostLarge = 12;     // tables, whose sets are all looked at
-constexpr std::int64_t kLargeShare = 16;   // of a device's memory, an n-th, or more
-constexpr double kMostSetSteps = 100'000;  // sets times tables: some milliseconds
-constexpr std::size_t kMostWidths = 256;   // of a table that is divided in every way
-constexpr int kBisections = 12;            // of the cost
+constexpr std::size_t kMostSets = 6;      // that become plans
+constexpr std::size_t kMostLarge = 12;    // tables, whose sets are all looked at
+constexpr std::int64_t kLargeShare = 16;  // of a device's memory, an n-th, or more
+constexpr int kBisections = 12;           // of the cost
+// Each some milliseconds: of all tables, widths and pairs of them, and choices looked at. With more
+// widths or tables there are no such plans.
+constexpr double kMostPieces = 20'000;
+constexpr double kMostDivisions = 2e6;
+constexpr std::size_t kMostChoices = 2'000'000;
 
 /// What there is to choose of one table.
 struct TableChoice {
@@ -43,6 +46,31 @@ struct TableChoice {
   }
 };
 
+/// Piece by piece, the wider ones added to what the narrower ones make. The odd columns of a table
+/// are with one of its pieces.
+void set_columns(const ColumnCosts& costs, TableChoice& choice) {
+  const std::size_t grains = costs.grains();
+  const std::size_t widths = grains + 1 + (costs.ragged.empty() ? 0 : 1);
+  choice.pieces.assign(widths, kNever);
+  choice.columns.assign(widths, kNever);
+  std::vector<double> least(grains + 1, kNever);  // of so many grains without odd columns
+  least[0] = 0;
+  for (std::size_t k = 1; k < widths; ++k) {
+    for (std::size_t all = k; all <= grains; ++all) {
+      least[all] = std::min(least[all], costs.even[k] + least[all - k]);
+    }
+    if (k <= grains) choice.pieces[k] = costs.even[k];
+    if (costs.ragged.empty()) {
+      choice.columns[k] = least[grains];
+      continue;
+    }
+    choice.pieces[k] = costs.ragged[k - 1];
+    for (std::size_t j = 0; j < k; ++j) {
+      choice.columns[k] = std::min(choice.columns[k], costs.ragged[j] + least[grains - j]);
+    }
+  }
+}
+
 TableChoice choice_of(std::int32_t table, const Problem& problem, PlanEvaluator& evaluator,
                       const ShapeCatalog& catalog) {
   const SearchSpace& space = problem.space;
@@ -57,23 +85,7 @@ TableChoice choice_of(std::int32_t table, const Problem& problem, PlanEvaluator&
     choice.block = costs.blocks / problem.cluster.devices;
     choice.block_bytes = space.bytes(space.shape(table, block, own.dim, rows.blocks));
   }
-  const std::size_t widths = costs.columns.even.size() + (costs.columns.ragged.empty() ? 0 : 1);
-  choice.pieces.assign(widths, kNever);
-  choice.columns.assign(widths, kNever);
-  if (widths > kMostWidths) return choice;
-  ColumnCosts so_far = costs.columns;
-  std::fill(so_far.even.begin() + 1, so_far.even.end(), kNever);
-  std::fill(so_far.ragged.begin(), so_far.ragged.end(), kNever);
-  std::vector<double> least;
-  for (std::size_t k = 1; k < widths; ++k) {
-    if (k < so_far.even.size()) {
-      choice.pieces[k] = so_far.even[k] = costs.columns.even[k];
-    }
-    if (k <= so_far.ragged.size()) {
-      choice.pieces[k] = so_far.ragged[k - 1] = costs.columns.ragged[k - 1];
-    }
-    choice.columns[k] = least_division(so_far, so_far, kNever, least);
-  }
+  set_columns(costs.columns, choice);
   return choice;
 }
 
@@ -85,25 +97,28 @@ struct BlockSet {
 
 class BlockSets {
  public:
-  BlockSets(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog)
+  BlockSets(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+            const StopCheck& stop)
       : devices_(problem.cluster.devices), memory_(problem.cluster.memory_bytes) {
     for (std::int32_t table = 0; table < catalog.tables(); ++table) {
+      if (stop.stop()) return;
       choices_.push_back(choice_of(table, problem, evaluator, catalog));
     }
     std::stable_sort(choices_.begin(), choices_.end(),
                      [](const TableChoice& a, const TableChoice& b) { return a.bytes > b.bytes; });
-    const double sets = std::max(1.0, kMostSetSteps / static_cast<double>(choices_.size()));
-    const auto most =
-        std::min({choices_.size(), kMostLarge, static_cast<std::size_t>(std::log2(sets))});
-    while (large_ < most && choices_[large_].bytes >= memory_ / kLargeShare) ++large_;
     chosen_.resize(choices_.size());
+    while (large_ < std::min(choices_.size(), kMostLarge) &&
+           choices_[large_].bytes >= memory_ / kLargeShare) {
+      ++large_;
+    }
   }
 
   /// The cheapest first.
   std::vector<BlockSet> below(double most_cost, const StopCheck& stop) {
     most_cost = std::min(most_cost, cost_of_all());
     std::vector<BlockSet> sets;
-    for (std::size_t set = 0; set < std::size_t{1} << large_ && !stop.stop(); ++set) {
+    for (std::size_t set = 0; set < std::size_t{1} << large_; ++set) {
+      if (stop.stop() || looked_at_ > kMostChoices) break;
       const double most = sets.size() < kMostSets ? most_cost : sets.back().cost;
       BlockSet found = cheapest_with(set, most);
       if (!(found.cost < most)) continue;
@@ -120,14 +135,15 @@ class BlockSets {
   [[nodiscard]] double cost_of_all() const;
   BlockSet cheapest_with(std::size_t set, double most_cost);
   bool may_cost(std::size_t set, double cost);
-  [[nodiscard]] std::size_t table_for_blocks(std::int64_t room, double cost) const;
-  [[nodiscard]] bool others_fit(std::int64_t room, double cost) const;
+  [[nodiscard]] std::size_t table_for_blocks(std::int64_t room, double cost);
+  [[nodiscard]] bool others_fit(std::int64_t room, double cost);
 
   const double devices_;
   const std::int64_t memory_;
   std::vector<TableChoice> choices_;  // the largest first
   std::size_t large_ = 0;             // so many, each a bit of a set
   std::vector<char> chosen_;          // [choices] to be in blocks
+  std::size_t looked_at_ = 0;         // choices
 };
 
 /// No plan costs as much as all tables on one device.
@@ -183,7 +199,8 @@ bool BlockSets::may_cost(std::size_t set, double cost) {
 }
 
 /// The small table that gains most; none: as many as there are.
-std::size_t BlockSets::table_for_blocks(std::int64_t room, double cost) const {
+std::size_t BlockSets::table_for_blocks(std::int64_t room, double cost) {
+  looked_at_ += choices_.size();
   double most = 0;
   std::size_t best = choices_.size();
   for (std::size_t k = large_; k < choices_.size(); ++k) {
@@ -196,7 +213,8 @@ std::size_t BlockSets::table_for_blocks(std::int64_t room, double cost) const {
   return best;
 }
 
-bool BlockSets::others_fit(std::int64_t room, double cost) const {
+bool BlockSets::others_fit(std::int64_t room, double cost) {
+  looked_at_ += choices_.size();
   double ms = 0;
   double bytes = 0;
   for (std::size_t k = 0; k < choices_.size(); ++k) {
@@ -207,17 +225,30 @@ bool BlockSets::others_fit(std::int64_t room, double cost) const {
   return ms <= devices_ * cost && bytes <= devices_ * static_cast<double>(room);
 }
 
+bool takes_long(const Problem& problem) {
+  const RowShapes rows{.blocks = problem.cluster.devices};
+  double pieces = 0;
+  double divisions = 0;
+  for (const Table& table : problem.workload.tables) {
+    const double own = pieces_of(table, rows);
+    pieces += own;
+    divisions += own * own;
+  }
+  return pieces > kMostPieces || divisions > kMostDivisions;
+}
+
 }  // namespace
 
 std::vector<FastPlan> plans_in_block_sets(const Problem& problem, PlanEvaluator& evaluator,
                                           const ShapeCatalog& catalog, const StopCheck& stop,
                                           double most_cost, std::int64_t budget) {
   std::vector<FastPlan> plans;
+  if (takes_long(problem)) return plans;
   const auto add = [&](FastPlan plan) {
     budget -= plan.evaluations;
     plans.push_back(std::move(plan));
   };
-  for (const BlockSet& set : BlockSets(problem, evaluator, catalog).below(most_cost, stop)) {
+  for (const BlockSet& set : BlockSets(problem, evaluator, catalog, stop).below(most_cost, stop)) {
     if (stop.stop() || budget <= 0) break;
     const std::vector<Division> divisions = divisions_of(catalog, set.tables, Division::kBlocks);
     std::optional<FastPlan> by_load =

@@ -22,7 +22,8 @@ namespace neuroshard::search {
 /// and 1.408 ms of two sets whose best plans CP-SAT knows, 1.370 and 1.408.)
 ///
 /// Only sets whose estimate is below `most_cost`, milliseconds. Ends when `stop` says so, or after
-/// `budget` plans. REQUIRES evaluator.additive().
+/// `budget` plans; nothing for so many tables or columns that estimates alone would take long.
+/// REQUIRES evaluator.additive().
 std::vector<FastPlan> plans_in_block_sets(const Problem& problem, PlanEvaluator& evaluator,
                                           const ShapeCatalog& catalog, const StopCheck& stop,
                                           double most_cost, std::int64_t budget);
