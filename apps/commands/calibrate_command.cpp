@@ -59,7 +59,10 @@ class CalibrateCommand : public Command {
         .writes("cost models");
     declare_kind(flags);
     flags.integer("epochs", "most passes over the samples", &options_.fit.epochs, 1, 100'000);
-    flags.integer("folds", "parts that the error is found with", &options_.folds, 2, 16);
+    flags.integer(
+        "folds",
+        "parts that the error is found with; as many as the base has networks, if it has more",
+        &options_.folds, 2, 16);
     flags.seed("seed", "of the parts and the order of the samples", &options_.fit.seed);
     declare_threads(flags, &control_.threads);
     declare_data_origin(flags, &hardware_, &provenance_);
@@ -120,7 +123,8 @@ class CalibrateCommand : public Command {
  private:
   static std::string how_it_learned(const CalibrationReport& report) {
     if (report.epochs == 0) {
-      return "no network did better than the base with another factor and offset, of which that is";
+      return "no network did better than the base, at most with another factor and offset, of "
+             "which that is";
     }
     return "learning rate " + general_decimals(report.learning_rate, 3) + ", epoch " +
            std::to_string(report.epochs);

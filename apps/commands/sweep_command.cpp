@@ -143,7 +143,8 @@ class SweepCommand final : public Command {
             [&](const Cluster& one) { return make_plan(workload, one, models, search_.options); },
             last);
         if (!found.ok()) last.exchange = {};
-        if (found.ok()) archive_->keep(found->plan, found->cost.cost_ms);
+        // A plan for a target is one once its file has a place for it, which plan_for() asks.
+        if (found.ok() && !search_.target) archive_->keep(found->plan, found->cost.cost_ms);
       }
       cluster->exchange = last.exchange;
     }

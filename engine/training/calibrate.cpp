@@ -80,6 +80,17 @@ Result<std::vector<std::vector<float>>> tune(const FitProblem& problem,
   return best;
 }
 
+/// The line for the base, or none where it is nearer without: a line of the least relative errors
+/// need not have the least squares. `report` gets what the base does on it.
+Line best_line(std::span<const double> predicted, std::span<const double> measured,
+               CostTarget target, CalibrationReport& report) {
+  const Line line = line_between(predicted, measured, target);
+  report.after = measure_line(line, predicted, measured);
+  if (report.after.mse < report.before.mse) return line;
+  report.after = report.before;
+  return {};
+}
+
 /// Of all samples of the data sets, one set after the other; `predict` is asked about each.
 template <typename Dataset, typename Predict>
 Result<std::vector<double>> predict_all(std::span<const Dataset> data, Predict predict) {
@@ -117,8 +128,7 @@ Result<CommModel> calibrate_direction(const CommModels& base, std::span<const Co
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> predicted,
                               predict_all(base, direction, data));
   report.before = measure_fit(predicted, rows.costs);
-  const Line line = line_between(predicted, rows.costs, old.target);
-  report.after = measure_line(line, predicted, rows.costs);
+  const Line line = best_line(predicted, rows.costs, old.target, report);
   FitProblem problem;
   problem.network.head = layers_of(members.front());
   problem.constant.assign(static_cast<std::size_t>(rows.width), false);
@@ -153,6 +163,7 @@ Result<CommModel> calibrate_direction(const CommModels& base, std::span<const Co
                                    forward ? "calibrate forward" : "calibrate backward", report));
   CommModel model = old;
   if (tuned.empty()) {
+    if (members.size() == 1) model.mlp = members.front();  // however often it was there
     put_on(line, old.target, model.mlp);
   } else {
     model.mlp = merge_heads(problem, tuned);
@@ -185,8 +196,7 @@ Result<ComputeCalibration> calibrate_compute(const ComputeModel& base,
   ComputeCalibration found{base, {}};
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> predicted, predict_all(base, data));
   found.report.before = measure_fit(predicted, all.costs);
-  const Line line = line_between(predicted, all.costs, base.target);
-  found.report.after = measure_line(line, predicted, all.costs);
+  const Line line = best_line(predicted, all.costs, base.target, found.report);
   FitProblem problem;
   problem.network = {layers_of(members.front().table), layers_of(members.front().head)};
   problem.constant.assign(static_cast<std::size_t>(base.features.size()), false);
