@@ -44,7 +44,8 @@ inline void add_eight_units(const HeadRows& rows, std::size_t device, std::size_
   const __m256 out = _mm256_loadu_ps(rows.out + first);
   for (std::size_t d = 0; d < kDevices; ++d) {
     const __m256 unit = _mm256_max_ps(_mm256_add_ps(even[d], odd[d]), _mm256_setzero_ps());
-    // By name: compilers may contract a product and a sum, and clang does so for some kDevices only.
+    // By name: compilers may contract a product and a sum, and clang does so for some kDevices
+    // only.
     sums[d] = _mm256_fmadd_ps(unit, out, sums[d]);
   }
 }

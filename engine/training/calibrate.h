@@ -52,8 +52,9 @@ struct CommCalibration {
 /// by side in one; each begins with a member of the base (members_of()), one after the other, so
 /// that there are as many folds as members at least, and a model that is calibrated again stays as
 /// wide. Its error is that of the folds' networks on the parts that they have not seen. Where they
-/// do no better than the line alone, the model is the base on that line, or as it was. Same arguments, same
-/// model. Errors: as train_compute(), fewer than kLeastCalibrationSamples, more than 16 members.
+/// do no better than the line alone, the model is the base on that line, or as it was. Same
+/// arguments, same model. Errors: as train_compute(), fewer than kLeastCalibrationSamples, more
+/// than 16 members.
 Result<ComputeCalibration> calibrate_compute(const ComputeModel& base,
                                              std::span<const ComputeDataset> data,
                                              const CalibrateOptions& options,
