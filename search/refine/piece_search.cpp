@@ -11,6 +11,7 @@
 #include "search/local/shape_catalog.h"
 #include "search/plan_cost.h"
 #include "search/refine/hot_start.h"
+#include "search/refine/layout_plans.h"
 #include "search/refine/row_start.h"
 #include "search/refine/sequence_parts.h"
 #include "search/refine/start_plan.h"
@@ -155,6 +156,7 @@ Result<SearchResult> search_pieces(const Problem& problem, PlanEvaluator& evalua
     first = or_in_rows(std::move(first), problem, evaluator, catalog, stage.first, rows, began);
   }
   NEUROSHARD_ASSIGN_OR_RETURN(FirstPlan start, std::move(first));
+  start = with_plans_in_layouts(std::move(start), problem, evaluator, catalog, stage.first, began);
   start.plan.evaluations += evaluations;
   start.seconds = seconds_since(entered);
   if (too_late_to_walk(own, began, start)) {
