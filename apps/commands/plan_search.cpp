@@ -16,6 +16,7 @@
 #include "engine/core/shard_bytes.h"
 #include "engine/core/step_memory.h"
 #include "engine/cost_model/capabilities.h"
+#include "engine/cost_model/first_lacking.h"
 #include "engine/planner/exchange/exchange_choice.h"
 #include "engine/planner/plan_for_file.h"
 #include "io/formats/plan_export.h"
@@ -111,9 +112,9 @@ class PlanSearch {
   }
 
   [[nodiscard]] bool all_know_host_memory() const {
-    return std::all_of(
-        inputs_.models.begin(), inputs_.models.end(),
-        [](const NamedCostModels& one) { return capabilities(one.models).host_memory; });
+    const NamedCostModels& least =
+        first_lacking(&Capabilities::host_memory, inputs_.models, &NamedCostModels::models);
+    return capabilities(least.models).host_memory;
   }
 
   /// Where it is not, something else is to blame for there being no plan.

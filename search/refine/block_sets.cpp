@@ -7,10 +7,9 @@
 #include <utility>
 
 #include "search/bounds/piece_costs.h"
-#include "search/local/plan_pieces.h"
-#include "search/packing/plan_packing.h"
 #include "search/piece_sizes.h"
 #include "search/refine/fast_row_plan.h"
+#include "search/refine/packed_plan.h"
 
 namespace neuroshard::search {
 namespace {
@@ -244,20 +243,17 @@ std::vector<FastPlan> plans_in_block_sets(const Problem& problem, PlanEvaluator&
                                           double most_cost, std::int64_t budget) {
   std::vector<FastPlan> plans;
   if (takes_long(problem)) return plans;
-  const auto add = [&](FastPlan plan) {
-    budget -= plan.evaluations;
-    plans.push_back(std::move(plan));
+  const auto add = [&](std::optional<FastPlan> plan) {
+    if (!plan) return;
+    budget -= plan->evaluations;
+    plans.push_back(*std::move(plan));
   };
   for (const BlockSet& set : BlockSets(problem, evaluator, catalog, stop).below(most_cost, stop)) {
     if (stop.stop() || budget <= 0) break;
     const std::vector<Division> divisions = divisions_of(catalog, set.tables, Division::kBlocks);
-    std::optional<FastPlan> by_load =
-        fast_plan(problem, evaluator, catalog, stop, divisions, budget);
-    if (by_load) add(*std::move(by_load));
-    const std::optional<Plan> packed = plan_by_memory_with_blocks(problem, set.tables, stop);
-    if (!packed || budget <= 0) continue;
-    const Assignment pieces = pieces_of(*packed, problem.workload, catalog);
-    if (!pieces.empty()) add(descend(problem, evaluator, catalog, stop, pieces, budget));
+    add(fast_plan(problem, evaluator, catalog, stop, divisions, budget));
+    if (budget <= 0) break;
+    add(packed_beside(set.tables, problem, evaluator, catalog, stop, budget));
   }
   return plans;
 }

@@ -162,8 +162,7 @@ FirstPlan with_plans_in_layouts(FirstPlan first, const Problem& problem, PlanEva
   LayoutPlans plans(problem, evaluator, catalog, stop, start, budget_share(options, kLayoutShare));
   std::vector<StartPlan> others;
   for (const LaidPlan& laid : plans.run()) {
-    StartPlan own{plan_of(laid.pieces, problem.workload, catalog, problem.cluster.devices)};
-    own.cost = plan_cost(own.plan, evaluator);
+    StartPlan own = start_of(FastPlan{laid.pieces}, problem, evaluator, catalog);
     if (own.cost < first.plan.cost) {
       std::swap(own.plan, first.plan.plan);
       std::swap(own.cost, first.plan.cost);

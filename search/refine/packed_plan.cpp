@@ -58,13 +58,11 @@ class PackedPlans {
 
   /// Whether that is the cheapest plan so far.
   bool attempt(const std::vector<std::int32_t>& spread) {
-    const std::optional<Plan> packed = plan_by_memory_with_blocks(problem_, spread, stop_);
-    if (!packed) return false;
-    const Assignment pieces = pieces_of(*packed, problem_.workload, catalog_);
-    if (pieces.empty()) return false;
-    FastPlan found = descend(problem_, evaluator_, catalog_, stop_, pieces, budget_ - evaluations_);
-    evaluations_ += found.evaluations;
-    if (best_ && found.cost >= best_->cost) return false;
+    std::optional<FastPlan> found =
+        packed_beside(spread, problem_, evaluator_, catalog_, stop_, budget_ - evaluations_);
+    if (!found) return false;
+    evaluations_ += found->evaluations;
+    if (best_ && found->cost >= best_->cost) return false;
     best_ = std::move(found);
     return true;
   }
@@ -79,6 +77,16 @@ class PackedPlans {
 };
 
 }  // namespace
+
+std::optional<FastPlan> packed_beside(std::span<const std::int32_t> blocks, const Problem& problem,
+                                      const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+                                      const StopCheck& stop, std::int64_t budget) {
+  const std::optional<Plan> packed = plan_by_memory_with_blocks(problem, blocks, stop);
+  if (!packed) return std::nullopt;
+  const Assignment pieces = pieces_of(*packed, problem.workload, catalog);
+  if (pieces.empty()) return std::nullopt;
+  return descend(problem, evaluator, catalog, stop, pieces, budget);
+}
 
 std::optional<FastPlan> packed_plan(const Problem& problem, const PlanEvaluator& evaluator,
                                     const ShapeCatalog& catalog, const StopCheck& stop,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "search/local/shape_catalog.h"
 #include "search/plan_evaluator.h"
@@ -10,6 +11,12 @@
 #include "search/stop_check.h"
 
 namespace neuroshard::search {
+
+/// Those tables in even row blocks over all devices, the others packed by memory in as few pieces
+/// as fit, after a descent of at most `budget` plans. Nothing when packing finds no such plan.
+std::optional<FastPlan> packed_beside(std::span<const std::int32_t> blocks, const Problem& problem,
+                                      const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+                                      const StopCheck& stop, std::int64_t budget);
 
 /// A plan for little memory: what placing by load cannot fit it cuts into many pieces, each of
 /// which costs something. Here tables are packed by memory, in as few pieces as fit, beside those

@@ -35,10 +35,12 @@ bool is_machine_file(std::string_view links) {
   return links.find('/') != std::string_view::npos || links.find('.') != std::string_view::npos;
 }
 
-bool is_built_in(std::string_view name) {
-  const std::span<const EmbeddedFile> files = embedded_profiles();
-  return std::any_of(files.begin(), files.end(),
-                     [&](const EmbeddedFile& file) { return file.name == name; });
+/// Null where there is none.
+const EmbeddedFile* find_built_in(std::string_view name) {
+  for (const EmbeddedFile& file : embedded_profiles()) {
+    if (file.name == name) return &file;
+  }
+  return nullptr;
 }
 
 /// A specification's profile and its links; "" of the first. Paths may have a '+', too.
@@ -51,7 +53,8 @@ ProfileWords words_of(const std::string& specification) {
   for (std::size_t plus = specification.find('+'); plus != std::string::npos;
        plus = specification.find('+', plus + 1)) {
     const std::string name = specification.substr(0, plus);
-    if (is_built_in(name) || name.ends_with(".json")) return {name, specification.substr(plus + 1)};
+    if (find_built_in(name) != nullptr || name.ends_with(".json"))
+      return {name, specification.substr(plus + 1)};
   }
   const std::size_t plus = specification.rfind('+');
   if (plus == std::string::npos || is_path(specification)) return {specification, ""};
@@ -81,10 +84,9 @@ Result<ChosenProfile> load(const std::string& name) {
     NEUROSHARD_ASSIGN_OR_RETURN(HardwareProfile profile, io::parse_profile(bytes, name));
     return chosen(std::move(profile), io::sha256_hex(bytes));
   }
-  for (const EmbeddedFile& file : embedded_profiles()) {
-    if (file.name != name) continue;
+  if (const EmbeddedFile* const file = find_built_in(name)) {
     NEUROSHARD_ASSIGN_OR_RETURN(HardwareProfile profile,
-                                io::parse_profile(file.bytes, "built-in profile " + name));
+                                io::parse_profile(file->bytes, "built-in profile " + name));
     return chosen(std::move(profile), "");
   }
   return invalid_input("profile '" + name +
