@@ -1,6 +1,5 @@
 #include "apps/commands/plan_request.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "apps/console/output.h"
@@ -10,7 +9,6 @@
 #include "engine/cost_model/first_lacking.h"
 #include "engine/planner/algorithms.h"
 #include "io/formats/plan_export.h"
-#include "io/text.h"
 
 namespace neuroshard::apps {
 
@@ -22,10 +20,7 @@ void PlanRequest::declare(FlagSet& flags) {
   declare_buffers(flags, &buffers_);
   declare_batch_size(flags, &batch_size_);
   declare_cost_model(flags, &cost_model_);
-  flags.list("robust", "MODEL,MODEL,..",
-             "instead of --cost-model: a plan that is nearly best by each of these cost models, "
-             "with the smallest largest regret; limits are those of a search under each",
-             &robust_);
+  robust_.declare(flags);
   const std::vector<std::string> algorithms = all_algorithm_names();
   flags.choice("algorithm", "NAME",
                "one of " + join(algorithms, ", ") +
@@ -91,9 +86,7 @@ Status PlanRequest::check_target() const {
 
 Status PlanRequest::read_exchange() {
   NEUROSHARD_ASSIGN_OR_RETURN(const ExchangeAsked asked, exchange_of(exchange_));
-  if (asked.any && robust()) {
-    return invalid_input("--exchange: found 'auto' with --robust, expected a format");
-  }
+  NEUROSHARD_RETURN_IF_ERROR(robust_.check(asked));
   cluster.exchange = asked.format;
   any_exchange_ = asked.any;
   return {};
@@ -101,19 +94,10 @@ Status PlanRequest::read_exchange() {
 
 /// Those of --robust, or the one of --cost-model.
 Result<std::vector<NamedCostModels>> PlanRequest::load_models(const FlagSet& flags) const {
-  std::vector<std::string> names = robust_;
+  NEUROSHARD_ASSIGN_OR_RETURN(std::vector<std::string> names, robust_.names(flags));
   if (names.empty()) names.push_back(cost_model_);
-  if (robust() && flags.given("cost-model")) {
-    return invalid_input("--robust: found with --cost-model, expected one of the two");
-  }
-  if (names.size() == 1 && robust()) {
-    return invalid_input("--robust: found one cost model, expected at least 2");
-  }
   std::vector<NamedCostModels> all;
   for (const std::string& name : names) {
-    if (std::count(names.begin(), names.end(), name) > 1) {
-      return invalid_input("--robust: found '" + io::printable(name) + "' twice, expected it once");
-    }
     NEUROSHARD_ASSIGN_OR_RETURN(
         NamedCostModels models,
         load_models_for_hosts(name, {cluster.devices_per_host}, cluster.devices, bandwidths_));

@@ -10,6 +10,7 @@
 #include "apps/flags/export_flags.h"
 #include "apps/flags/host_flags.h"
 #include "apps/flags/policy_flags.h"
+#include "apps/flags/robust_flag.h"
 #include "apps/flags/search_flags.h"
 #include "engine/core/cluster.h"
 #include "engine/core/status.h"
@@ -40,7 +41,7 @@ class PlanRequest {
   /// Why that trainer's plans have no tables in host memory; "" where they may.
   [[nodiscard]] std::string host_memory_fault() const;
   /// Whether one plan is for several cost models.
-  [[nodiscard]] bool robust() const { return !robust_.empty(); }
+  [[nodiscard]] bool robust() const { return robust_.given(); }
   /// Whether it has the exchange format that costs least.
   [[nodiscard]] bool any_exchange() const { return any_exchange_; }
 
@@ -63,7 +64,7 @@ class PlanRequest {
   std::optional<std::string> exchange_;
   bool any_exchange_ = false;
   std::string cost_model_ = kDefaultCostModel;
-  std::vector<std::string> robust_;
+  RobustFlag robust_;
   TorchRecBandwidths bandwidths_;
   PolicyFlags policy_;
   DenseModelFlags dense_;

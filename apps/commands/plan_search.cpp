@@ -9,6 +9,7 @@
 #include "apps/commands/written_plan.h"
 #include "apps/console/output.h"
 #include "apps/console/progress_bar.h"
+#include "apps/flags/robust_flag.h"
 #include "apps/flags/search_flags.h"
 #include "engine/core/algorithm_name.h"
 #include "engine/core/exchange_format.h"
@@ -90,10 +91,9 @@ class PlanSearch {
   }
 
   Result<PlanResult> search_robust(const PlanFile& file, const PlanOptions& options) {
-    std::vector<const CostModels*> models;
-    for (const NamedCostModels& one : inputs_.models) models.push_back(&one.models);
     NEUROSHARD_ASSIGN_OR_RETURN(
-        found_.robust, make_robust_plan(file, workload_, request_.cluster, models, options));
+        found_.robust,
+        make_robust_plan(file, workload_, request_.cluster, pointers_to(inputs_.models), options));
     return found_.robust.plan;
   }
 

@@ -1,6 +1,7 @@
 #include "apps/commands/plan_setting.h"
 
 #include <optional>
+#include <utility>
 
 #include "apps/console/output.h"
 #include "apps/flags/host_flags.h"
@@ -53,6 +54,16 @@ TorchRecBandwidths flags_over_plan(const FlagSet& flags, const TorchRecBandwidth
   return both;
 }
 
+/// load_models_for_hosts(), with the plan's bandwidths as far as flags say none.
+Result<NamedCostModels> cost_models_named(const std::string& name, const FlagSet& flags,
+                                          const TorchRecBandwidths& bandwidths, const Hosts& hosts,
+                                          const io::PlanDocument& document) {
+  const std::optional<TorchRecBandwidths> own = bandwidths_of(document.provenance);
+  const bool takes_own = own && release_of_model(name);
+  return load_models_for_hosts(name, hosts, document.plan.devices,
+                               takes_own ? flags_over_plan(flags, bandwidths, *own) : bandwidths);
+}
+
 }  // namespace
 
 std::int64_t device_memory_of(std::int64_t given, const io::PlanInput& plan) {
@@ -78,18 +89,31 @@ Result<NamedCostModels> cost_models_of(const FlagSet& flags, const std::string& 
   const io::PlanProvenance& made = document.provenance;
   const bool as_given = flags.given("cost-model") || made.cost_model.empty();
   const std::string name = as_given || !is_shipped(made.cost_model) ? cost_model : made.cost_model;
-  const std::optional<TorchRecBandwidths> own = bandwidths_of(made);
-  const bool takes_own = own && release_of_model(name);
-  NEUROSHARD_ASSIGN_OR_RETURN(
-      NamedCostModels models,
-      load_models_for_hosts(name, hosts, document.plan.devices,
-                            takes_own ? flags_over_plan(flags, bandwidths, *own) : bandwidths));
+  NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels models,
+                              cost_models_named(name, flags, bandwidths, hosts, document));
   if (!flags.given("cost-model") && !made.cost_model.empty() && !same_models(made, models)) {
     const std::string other = made.cost_model == models.name ? " (its sha256 differs)" : "";
     print_note(plan.source + ": was made by the cost model " + io::printable(made.cost_model) +
                ", here it is " + models.name + other);
   }
   return models;
+}
+
+Result<std::vector<NamedCostModels>> all_cost_models_of(
+    const FlagSet& flags, const std::vector<std::string>& names, const std::string& cost_model,
+    const TorchRecBandwidths& bandwidths, const Hosts& hosts, const io::PlanInput& plan,
+    const io::PlanDocument& document) {
+  std::vector<NamedCostModels> all;
+  for (const std::string& name : names) {
+    NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels one,
+                                cost_models_named(name, flags, bandwidths, hosts, document));
+    all.push_back(std::move(one));
+  }
+  if (!all.empty()) return all;
+  NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels one,
+                              cost_models_of(flags, cost_model, bandwidths, hosts, plan, document));
+  all.push_back(std::move(one));
+  return all;
 }
 
 void note_other_dense_model(const io::PlanInput& plan, const NamedCostModels& models,

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apps/commands/plan_input.h"
 #include "apps/flags/flags.h"
@@ -29,6 +30,12 @@ std::int64_t host_memory_of(std::int64_t given, const io::PlanInput& plan);
 Result<NamedCostModels> cost_models_of(const FlagSet& flags, const std::string& cost_model,
                                        const TorchRecBandwidths& bandwidths, const Hosts& hosts,
                                        const io::PlanInput& plan, const io::PlanDocument& document);
+
+/// Those of all `names`, whatever the plan was made by; without any, cost_models_of() alone.
+Result<std::vector<NamedCostModels>> all_cost_models_of(
+    const FlagSet& flags, const std::vector<std::string>& names, const std::string& cost_model,
+    const TorchRecBandwidths& bandwidths, const Hosts& hosts, const io::PlanInput& plan,
+    const io::PlanDocument& document);
 
 /// A remark on standard error where a plan's costs were of whole training steps, and those of the
 /// models are not, or of those of another model. `of_steps`: how to get such costs.

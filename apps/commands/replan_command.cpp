@@ -20,16 +20,19 @@
 #include "apps/flags/exchange_flag.h"
 #include "apps/flags/export_flags.h"
 #include "apps/flags/host_flags.h"
+#include "apps/flags/robust_flag.h"
 #include "apps/flags/search_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/bytes.h"
 #include "engine/core/offload.h"
 #include "engine/cost_model/capabilities.h"
+#include "engine/cost_model/first_lacking.h"
 #include "engine/cost_model/plan_error.h"
 #include "engine/planner/exchange/exchange_choice.h"
 #include "engine/planner/plan_for_file.h"
 #include "engine/planner/planner.h"
+#include "engine/planner/robust/robust_plan.h"
 #include "io/formats/plan_export.h"
 #include "io/plans/plan_file.h"
 
@@ -54,6 +57,7 @@ class ReplanCommand final : public Command {
                &move_limit_, 0)
         .required();
     declare_cost_model(flags, &cost_model_).default_text(kPlansCostModel);
+    robust_.declare(flags);
     declare_replanning(flags, &search_);
     flags
         .text("output", "FILE", "write the plan to a file; - = to stdout, and nothing else there",
@@ -90,6 +94,7 @@ class ReplanCommand final : public Command {
     cluster_.exchange = document.exchange;  // of the plan that runs
     NEUROSHARD_ASSIGN_OR_RETURN(const ExchangeAsked asked,
                                 exchange_of(exchange_, document.exchange));
+    NEUROSHARD_RETURN_IF_ERROR(robust_.check(asked));
     export_.options.table_modules = input.loaded.modules;
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(Hosts{export_.options.devices_per_host}.check(cluster_.devices));
@@ -98,32 +103,37 @@ class ReplanCommand final : public Command {
     }
     const Hosts hosts = hosts_of(export_.options.devices_per_host, input, document);
     cluster_.devices_per_host = hosts.devices;
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<std::string> names, robust_.names(flags));
     NEUROSHARD_ASSIGN_OR_RETURN(
-        NamedCostModels models,
-        cost_models_of(flags, cost_model_, bandwidths_, hosts, input.plan, document));
-    NEUROSHARD_RETURN_IF_ERROR(dense_.apply({&models, 1}));
+        std::vector<NamedCostModels> all,
+        all_cost_models_of(flags, names, cost_model_, bandwidths_, hosts, input.plan, document));
+    NEUROSHARD_RETURN_IF_ERROR(dense_.apply(all));
+    const NamedCostModels& models = all.front();
     note_other_dense_model(input.plan, models);
     search_.options.trainer = io::trainer_rules(export_.format, export_.options);
     note_unused_flags(flags, export_.format);
-    note_search_flags(flags, search_, {&search_.options.algorithm, 1}, {&models, 1},
-                      export_.format);
-    note_unknown_hosts(flags, models, changed_by_hosts(export_.format));
+    note_search_flags(flags, search_, {&search_.options.algorithm, 1}, all, export_.format);
+    const NamedCostModels& with_hosts =
+        first_knowing(&Capabilities::hosts, all, &NamedCostModels::models);
+    note_unknown_hosts(flags, with_hosts, changed_by_hosts(export_.format));
     if (hosts.devices == 0) note_usual_hosts(export_.format, cluster_.devices);
-    note_unknown_bandwidths(flags, models);
-    note_host_memory(flags, models.models, document.plan);
+    note_unknown_bandwidths(
+        flags, first_knowing(&Capabilities::settable_bandwidths, all, &NamedCostModels::models));
+    note_host_memory(flags, with_hosts.models, document.plan);
     NEUROSHARD_ASSIGN_OR_RETURN(
         document.cost,
         costs_of(input, with_missing_tables(workload, document.plan), models, cluster_));
     cluster_.exchange = asked.format;
     const PlanFile file = file_for(input, document, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best,
-                                search(input, file, document.plan, models.models, asked.any));
+                                search(input, file, document.plan, all, asked.any));
+    if (robust_.given()) document.by_models = costs_by_models(all, robust_plan_);
     note_setting(flags, given, models, input, document);
     if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
-    if (!output_) return report(input, document, models, best);
+    if (!output_) return report(input, document, all, best);
     NEUROSHARD_RETURN_IF_ERROR(describe_for_report(flags, workload, models, document, best));
     NEUROSHARD_RETURN_IF_ERROR(write(input, file, document, models, best));
-    return *output_ == "-" ? Status() : report(input, document, models, best);
+    return *output_ == "-" ? Status() : report(input, document, all, best);
   }
 
  private:
@@ -182,13 +192,19 @@ class ReplanCommand final : public Command {
   }
 
   Result<PlanResult> search(const PlanAndTables& input, const PlanFile& file, const Plan& now,
-                            const CostModels& models, bool any_exchange) {
+                            const std::vector<NamedCostModels>& all, bool any_exchange) {
     ProgressBar progress;
     PlanOptions options = search_.options;
     options.progress = &progress;
     const Workload& workload = input.loaded.workload;
-    const ClusterSearch one = [&](const Cluster& cluster) {
-      return replan_for(file, workload, cluster, models, now, {.bytes = move_limit_}, options);
+    const CostModels& models = all.front().models;
+    const MoveLimit limit{.bytes = move_limit_};
+    const ClusterSearch one = [&](const Cluster& cluster) -> Result<PlanResult> {
+      if (!robust_.given()) return replan_for(file, workload, cluster, models, now, limit, options);
+      NEUROSHARD_ASSIGN_OR_RETURN(
+          robust_plan_,
+          make_robust_replan(file, workload, cluster, pointers_to(all), now, limit, options));
+      return robust_plan_.plan;
     };
     Result<PlanResult> best =
         any_exchange ? search_any_exchange(workload, models, one, cluster_) : one(cluster_);
@@ -233,11 +249,14 @@ class ReplanCommand final : public Command {
   }
 
   [[nodiscard]] Status report(const PlanAndTables& input, const io::PlanDocument& now,
-                              const NamedCostModels& models, const PlanResult& best) const {
+                              const std::vector<NamedCostModels>& all,
+                              const PlanResult& best) const {
+    const NamedCostModels& models = all.front();
     const Workload& workload = input.loaded.workload;
     const Console console = Console::of(STDOUT_FILENO);
     std::string text = result_text(console, workload, cluster_, models, best);
     text += exchange_text(cluster_.exchange);
+    if (robust_.given()) text += robust_text(console, all, robust_plan_);
     if (best.stopped_early && !cancel_token().cancelled()) text += ended_by_time() + "\n";
     text += "\n" + change_text(input, now, models.models, best.cost) +
             moves_text(console, workload, now.plan, best.plan, move_limit_);
@@ -251,6 +270,8 @@ class ReplanCommand final : public Command {
   std::optional<std::string> exchange_;
   std::int64_t move_limit_ = 0;
   std::string cost_model_ = kDefaultCostModel;
+  RobustFlag robust_;
+  RobustPlan robust_plan_;  ///< with --robust; else empty
   TorchRecBandwidths bandwidths_;
   std::optional<std::string> output_;
   ExportFlags export_;

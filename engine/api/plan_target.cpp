@@ -49,6 +49,17 @@ PlanFile any_file() {
           [](const PlanResult&) { return Status(); }};
 }
 
+/// The plan that runs, as the target's file has it.
+Plan as_it_runs(const PlanTarget& target, const PlanFile& file, const Plan& now,
+                const std::function<void(const std::string&)>& warn) {
+  Plan runs = file.as_written(now);
+  if (runs != now) {
+    warn(target.format +
+         " has blocks of a table that are on one device joined: that is the plan that runs");
+  }
+  return runs;
+}
+
 void warn_of_refused_hot_rows(const PlanTarget& target, const PlanResult& best,
                               const std::function<void(const std::string&)>& warn) {
   if (best.hot_rows_refused.empty()) return;
@@ -112,11 +123,7 @@ Result<PlanResult> replan_for_target(const PlanTarget& target, const neuroshard_
   const Workload& tables = workload.workload;
   if (target.format.empty()) return replan(tables, cluster, models, now.plan, limit, options);
   NEUROSHARD_ASSIGN_OR_RETURN(const PlanFile file, file_of(target, workload, cluster, now.places));
-  const Plan runs = file.as_written(now.plan);
-  if (runs != now.plan) {
-    warn(target.format +
-         " has blocks of a table that are on one device joined: that is the plan that runs");
-  }
+  const Plan runs = as_it_runs(target, file, now.plan, warn);
   NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best,
                               replan_for(file, tables, cluster, models, runs, limit, options));
   const Status refused = file.refusal(best);
@@ -127,6 +134,19 @@ Result<PlanResult> replan_for_target(const PlanTarget& target, const neuroshard_
   warn(target.format + " has no place for the plan found (" + refused.message() +
        "): this is the one that runs");
   return same;
+}
+
+Result<RobustPlan> robust_replan_for_target(
+    const PlanTarget& target, const neuroshard_workload& workload, const Cluster& cluster,
+    std::span<const CostModels* const> models, const io::PlanDocument& now, const MoveLimit& limit,
+    const PlanOptions& options, const std::function<void(const std::string&)>& warn) {
+  const Workload& tables = workload.workload;
+  if (target.format.empty()) {
+    return make_robust_replan(any_file(), tables, cluster, models, now.plan, limit, options);
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(const PlanFile file, file_of(target, workload, cluster, now.places));
+  const Plan runs = as_it_runs(target, file, now.plan, warn);
+  return make_robust_replan(file, tables, cluster, models, runs, limit, options);
 }
 
 }  // namespace neuroshard::api

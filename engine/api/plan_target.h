@@ -52,4 +52,12 @@ Result<PlanResult> replan_for_target(const PlanTarget& target, const neuroshard_
                                      const PlanOptions& options,
                                      const std::function<void(const std::string&)>& warn);
 
+/// make_robust_replan(), likewise. `warn` is told where `now` is put as the target's file has it.
+/// Errors: also kInvalidInput, where the format has no place for the plan of one of the models, and
+/// the plan that runs may not stay.
+Result<RobustPlan> robust_replan_for_target(
+    const PlanTarget& target, const neuroshard_workload& workload, const Cluster& cluster,
+    std::span<const CostModels* const> models, const io::PlanDocument& now, const MoveLimit& limit,
+    const PlanOptions& options, const std::function<void(const std::string&)>& warn);
+
 }  // namespace neuroshard::api

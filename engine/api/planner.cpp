@@ -12,6 +12,7 @@
 #include "engine/api/numbered_plan.h"
 #include "engine/api/plan_target.h"
 #include "engine/api/planner_log.h"
+#include "engine/api/replanning.h"
 #include "engine/api/search_options.h"
 #include "engine/api/search_plan.h"
 #include "engine/cost_model/plan_error.h"
@@ -22,12 +23,6 @@ namespace neuroshard::api {
 namespace {
 
 using PlanHandle = std::unique_ptr<neuroshard_plan>;
-
-/// A replan finds no hot rows.
-Status check_no_hot_options(const neuroshard_plan_options& given) {
-  NEUROSHARD_RETURN_IF_ERROR(require_zero(given.hot_rows, "options.hot_rows"));
-  return require_zero(given.hot_memory_bytes, "options.hot_memory_bytes");
-}
 
 }  // namespace
 }  // namespace neuroshard::api
@@ -90,32 +85,16 @@ neuroshard_status neuroshard_planner_replan(const neuroshard_planner* planner,
   return make_handle(plan, error, [&]() -> Result<PlanHandle> {
     NEUROSHARD_REQUIRE(planner);
     NEUROSHARD_REQUIRE(workload);
-    NEUROSHARD_REQUIRE(now);
-    NEUROSHARD_ASSIGN_OR_RETURN(const GivenCluster places, read_cluster(cluster));
-    NEUROSHARD_RETURN_IF_ERROR(check_one_exchange(places));
     NEUROSHARD_ASSIGN_OR_RETURN(
-        const io::PlanDocument running,
-        numbered_for(*workload, *now, "now", io::UnknownTables::kDropped,
-                     [&](const std::string& note) { warn_if_any(*planner, note); }));
-    const Cluster devices = places.like(running);
-    NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_plan_options given,
-                                read_optional_struct(options, "options"));
-    NEUROSHARD_ASSIGN_OR_RETURN(const GivenSearch search, read_search(given));
-    NEUROSHARD_RETURN_IF_ERROR(check_no_hot_options(given));
-    const MoveLimit limit{.bytes = move_limit_bytes, .whole_tables = search.whole_tables};
-    warn_of_target(*planner, devices, given.row_splits, search.options);
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        PlanHandle found,
-        search_plan(*planner, *workload, devices, search.options,
-                    {given.progress, given.progress_user_data},
-                    [&](const CostModels& models, const PlanOptions& own, Cluster& place) {
-                      return replan_for_target(
-                          search.target, *workload, place, models, running, limit, own,
-                          [&](const std::string& note) { warn_if_any(*planner, note); });
-                    }));
-    found->document.places = running.places;
-    found->document.places.devices_per_host = devices.devices_per_host;
-    return found;
+        const Replanning near,
+        read_replanning(*planner, *workload, cluster, now, move_limit_bytes, options));
+    warn_of_target(*planner, near.devices, near.given.row_splits, near.search.options);
+    return search_near(*planner, *workload, near,
+                       [&](const CostModels& models, const PlanOptions& own, Cluster& place) {
+                         return replan_for_target(
+                             near.search.target, *workload, place, models, near.running, near.limit,
+                             own, [&](const std::string& note) { warn_if_any(*planner, note); });
+                       });
   });
 }
 

@@ -1,5 +1,6 @@
 // Plans for several cost models at once.
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "engine/api/inputs.h"
 #include "engine/api/plan_target.h"
 #include "engine/api/planner_log.h"
+#include "engine/api/replanning.h"
 #include "engine/api/search_options.h"
 #include "engine/api/search_plan.h"
 #include "engine/cost_model/capabilities.h"
@@ -56,6 +58,16 @@ Result<Planners> planners_of(const neuroshard_planner& first,
 }
 
 const CostModels& models_of(const neuroshard_planner& planner) { return planner.models->models; }
+
+std::vector<const CostModels*> all_models_of(const Planners& planners) {
+  std::vector<const CostModels*> models;
+  for (const neuroshard_planner& one : planners) models.push_back(&models_of(one));
+  return models;
+}
+
+std::function<void(const std::string&)> warnings_of(const neuroshard_planner& planner) {
+  return [&planner](const std::string& warning) { warn_if_any(planner, warning); };
+}
 
 /// What search_plan() and neuroshard_planner_create() tell of the first models alone, of the others
 /// too; and what is not searched because one of them does not know it.
@@ -111,21 +123,50 @@ neuroshard_status neuroshard_planner_plan_robust(const neuroshard_planner* plann
     NEUROSHARD_ASSIGN_OR_RETURN(const GivenSearch search, read_plan_search(given));
     NEUROSHARD_ASSIGN_OR_RETURN(const Planners planners,
                                 planners_of(*planner, others, count, devices.devices_per_host));
-    std::vector<const CostModels*> models;
-    for (const neuroshard_planner& one : planners) models.push_back(&one.models->models);
     warn_before(planners, devices, workload->workload, given, search.options);
     RobustPlan robust;
     NEUROSHARD_ASSIGN_OR_RETURN(
         std::unique_ptr<neuroshard_plan> found,
-        search_plan(planners.front(), *workload, devices, search.options,
+        search_plan(*planner, *workload, devices, search.options,
                     {given.progress, given.progress_user_data},
                     [&](const CostModels&, const PlanOptions& own,
                         const Cluster& place) -> Result<PlanResult> {
                       NEUROSHARD_ASSIGN_OR_RETURN(
-                          robust, robust_plan_for_target(search.target, *workload, place, models,
-                                                         own, [&](const std::string& note) {
-                                                           warn_if_any(*planner, note);
-                                                         }));
+                          robust, robust_plan_for_target(search.target, *workload, place,
+                                                         all_models_of(planners), own,
+                                                         warnings_of(*planner)));
+                      return robust.plan;
+                    }));
+    found->document.by_models = costs_of(planners, robust);
+    return found;
+  });
+}
+
+neuroshard_status neuroshard_planner_replan_robust(
+    const neuroshard_planner* planner, const neuroshard_cost_models* const* others, size_t count,
+    const neuroshard_workload* workload, const neuroshard_cluster* cluster,
+    const neuroshard_plan* now, int64_t move_limit_bytes, const neuroshard_plan_options* options,
+    neuroshard_plan** plan, neuroshard_error* error) {
+  return make_handle(plan, error, [&]() -> Result<std::unique_ptr<neuroshard_plan>> {
+    NEUROSHARD_REQUIRE(planner);
+    NEUROSHARD_REQUIRE(workload);
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const Replanning near,
+        read_replanning(*planner, *workload, cluster, now, move_limit_bytes, options));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const Planners planners,
+        planners_of(*planner, others, count, near.devices.devices_per_host));
+    warn_before(planners, near.devices, workload->workload, near.given, near.search.options);
+    RobustPlan robust;
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        std::unique_ptr<neuroshard_plan> found,
+        search_near(*planner, *workload, near,
+                    [&](const CostModels&, const PlanOptions& own,
+                        const Cluster& place) -> Result<PlanResult> {
+                      NEUROSHARD_ASSIGN_OR_RETURN(
+                          robust, robust_replan_for_target(near.search.target, *workload, place,
+                                                           all_models_of(planners), near.running,
+                                                           near.limit, own, warnings_of(*planner)));
                       return robust.plan;
                     }));
     found->document.by_models = costs_of(planners, robust);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _binding as binding
 from . import _structs as structs
@@ -106,9 +106,8 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
         handle = search("planner_plan", (planner, *places), options, progress, cancellation)
     else:
         others = _further_models(robust, model, exchange)
-        given = (ctypes.c_void_p * len(others))(*(each._handle.pointer for each in others))
-        handle = search("planner_plan_robust", (planner, given, ctypes.c_size_t(len(others)), *places),
-                        options, progress, cancellation)
+        handle = search("planner_plan_robust", (planner, *_given(others), *places), options, progress,
+                        cancellation)
     found = Plan(handle, workload, models, cluster)
     found.cluster = dataclasses.replace(cluster, exchange=found.exchange)  # "auto" is a format now
     return found
@@ -120,6 +119,7 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
            evaluations: Optional[int] = None, time_limit_s: Optional[float] = None,
            threads: int = 0, row_splits: Optional[str] = None, data_parallel: bool = False,
            target: Optional[str] = None, whole_tables: bool = False,
+           robust: Optional[Sequence[Union[CostModels, Path]]] = None,
            progress: Progress = None, cancellation: Optional[Cancellation] = None) -> Plan:
     """A plan that costs no more than `now` does for `tables`, and brings at most `move_limit` bytes
     (such as "4GB") to devices that do not hold them.
@@ -135,6 +135,8 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
     whole_tables: whether only whole tables move, and none is cut anew.
     row_splits, data_parallel: what tables may become, as in plan(). With row_splits "off", those
         with row shards or on every device stay as they are.
+    robust: as in plan(), of plans that move no more than the limit. Where `now` may stay, the plan
+        has no larger largest regret than `now`; by one of the models it may cost more.
     The others are as in plan().
     Raises, too, InfeasibleError where nothing is found that fits and moves no more than the limit.
     """
@@ -152,9 +154,14 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
                        data_parallel=flag("data_parallel", data_parallel),
                        whole_tables=flag("whole_tables", whole_tables))
     limit = ctypes.c_int64(parse_bytes(move_limit, "move_limit"))
-    handle = search("planner_replan", (planner_of(models), workload._handle,
-                                       ctypes.byref(cluster.struct()), now._handle, limit),
-                    options, progress, cancellation)
+    places = workload._handle, ctypes.byref(cluster.struct()), now._handle, limit
+    planner = planner_of(models)
+    if robust is None:
+        handle = search("planner_replan", (planner, *places), options, progress, cancellation)
+    else:
+        others = _further_models(robust, models._model, own.exchange)
+        handle = search("planner_replan_robust", (planner, *_given(others), *places), options,
+                        progress, cancellation)
     return Plan(handle, workload, models, cluster)
 
 
@@ -176,6 +183,12 @@ def _further_models(robust: Any, model: Any, exchange: str) -> List[CostModels]:
     found = [CostModels.of(each) for each in several(
         "robust", robust, "a list of one or more cost models beside cost_model, such as ['torchrec']")]
     return found if model is None else [each.of_steps(model) for each in found]
+
+
+def _given(models: Sequence[CostModels]) -> Tuple[Any, ctypes.c_size_t]:
+    """An array of them, as the engine takes it, and their number."""
+    handles = (each._handle.pointer for each in models)
+    return (ctypes.c_void_p * len(models))(*handles), ctypes.c_size_t(len(models))
 
 
 def _hot_memory(hot_rows: bool, hot_memory: Optional[Size]) -> int:

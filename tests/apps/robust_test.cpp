@@ -62,6 +62,32 @@ BOOST_AUTO_TEST_CASE(all_costs_are_printed_and_written) {
   BOOST_TEST(plan({"--robust", "h200_sim,torchrec", "--output", "-"}).out == slurp(file));
 }
 
+BOOST_AUTO_TEST_CASE(a_replan_takes_several_models_too) {
+  const TemporaryFolder folder;
+  const std::string now = folder.file("now.json");
+  const std::string next = folder.file("next.json");
+  BOOST_REQUIRE(plan({"--cost-model", "torchrec", "--output", now}).exit_code == 0);
+  const auto replan = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"replan", "--plan", now, "--tables",
+                                       source_file("examples/dlrm_dcnv2.json")};
+    arguments.insert(arguments.end(), {"--robust", "h200_sim,torchrec", "--move-limit", "10GB"});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_command(arguments);
+  };
+  const Outcome outcome = replan({"--evaluations", "3000", "--output", next});
+  BOOST_REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+  BOOST_TEST(outcome.out.find("largest regret ") != std::string::npos, outcome.out);
+  const json::value written = json::parse(slurp(next));
+  BOOST_TEST(written.at("robust").as_array().size() == 2U);
+  BOOST_TEST(written.at("provenance").at("cost_model").as_string() == "h200_sim");
+  BOOST_TEST(written.at("provenance").at("algorithm").as_string() == "replan");
+  BOOST_TEST(replan({"--evaluations", "3000", "--output", "-"}).out == slurp(next));
+  BOOST_TEST(replan({"--cost-model", "torchrec"})
+                 .err.ends_with("--robust: found with --cost-model, expected one of the two\n"));
+  BOOST_TEST(replan({"--exchange", "auto"})
+                 .err.ends_with("--exchange: found 'auto' with --robust, expected a format\n"));
+}
+
 /// Those that one of the models knows are no notes, unless all have to know them.
 BOOST_AUTO_TEST_CASE(notes_name_the_model_that_does_not_know_a_flag) {
   const auto notes = [](const std::string& models, const std::vector<std::string>& more) {

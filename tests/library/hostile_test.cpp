@@ -61,6 +61,9 @@ BOOST_AUTO_TEST_CASE(null_for_every_pointer_that_is_required) {
   EXPECT_REFUSED(neuroshard_planner_plan_robust(planner.get(), nullptr, SIZE_MAX, workload.get(),
                                                 &cluster, nullptr, &plan, e),
                  "count: found 18446744073709551615, expected less than 256");
+  EXPECT_REFUSED(neuroshard_planner_replan_robust(planner.get(), nullptr, 1, workload.get(),
+                                                  &cluster, nullptr, 0, nullptr, &plan, e),
+                 "now: found NULL");
   EXPECT_REFUSED(neuroshard_plan_get_robust_cost(nullptr, 0, nullptr, e), "plan: found NULL");
   neuroshard_explanation* explanation = nullptr;
   EXPECT_REFUSED(

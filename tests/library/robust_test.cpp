@@ -112,12 +112,48 @@ BOOST_AUTO_TEST_CASE(a_plan_file_keeps_them_and_a_replan_does_not) {
   BOOST_TEST(near.robust_costs().empty());
 }
 
+// Every plan that a model's search finds is one of those that its costs are held against.
+BOOST_AUTO_TEST_CASE(a_robust_replan_moves_no_more_than_the_limit_and_regrets_no_more_than_before) {
+  const Workload workload = varied_tables();
+  const Planner network = planner_with("h200_sim");
+  const Planner formula = planner_with("torchrec");
+  const PlanOptions options{.evaluations = 4000, .threads = 1};
+  const Plan now = must(
+      network.plan(workload, cluster_of(8),
+                   {.evaluations = 1000, .threads = 1, .row_splits = NEUROSHARD_ROW_SPLITS_EVEN}));
+  for (const std::int64_t limit : {std::int64_t{0}, std::int64_t{500'000'000}}) {
+    const Plan near = must(network.replan_robust(shipped_models({"torchrec"}), workload,
+                                                 cluster_of(8), now, limit, options));
+    BOOST_TEST(must(near.moved_bytes(workload, now)) <= limit);
+    const std::vector<RobustCost> costs = near.robust_costs();
+    BOOST_TEST_REQUIRE(costs.size() == 2u);
+    double before = 0;
+    for (std::size_t k = 0; k < 2; ++k) {
+      const Planner& alone = k == 0 ? network : formula;
+      BOOST_TEST(costs[k].cost_ms == must(alone.simulate(workload, near)).cost_ms());
+      const Plan own = must(alone.replan(workload, cluster_of(8), now, limit, options));
+      BOOST_TEST(costs[k].best_ms <= own.cost_ms() * (1 + 1e-9));
+      before =
+          std::max(before, must(alone.simulate(workload, now)).cost_ms() / costs[k].best_ms - 1);
+    }
+    BOOST_TEST(largest_regret(near) <= before);
+    BOOST_TEST((limit == 0) == (largest_regret(near) == before));
+    BOOST_TEST(near.cost_ms() == costs[0].cost_ms);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(targets_have_a_place_for_the_plan) {
   const Workload workload = varied_tables();
   for (const std::string target : {"torchrec", "hugectr"}) {
     const Plan plan = plan_for_both(workload, target);
     BOOST_TEST(plan.export_as(workload, target).ok());
     BOOST_TEST(plan.robust_costs().size() == 2u);
+    const Plan near = must(
+        planner_with("torchrec")
+            .replan_robust(shipped_models({"h200_sim"}), workload, cluster_of(8), plan,
+                           1'000'000'000, {.evaluations = 2000, .threads = 1, .target = target}));
+    BOOST_TEST(near.export_as(workload, target).ok());
+    BOOST_TEST(near.robust_costs().size() == 2u);
   }
 }
 

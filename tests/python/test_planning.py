@@ -131,6 +131,10 @@ class PlanTest(unittest.TestCase):
             self.assertAlmostEqual(each.regret, each.cost_ms / each.best_ms - 1)
             self.assertIn(f"by {each.cost_model}: {each.cost_ms:.3f} ms, ", plan.report())
         self.assertEqual(plan.replan(move_limit=0, evaluations=50).robust, ())
+        near = plan.replan(move_limit=0, evaluations=50, robust=["torchrec"])
+        self.assertEqual([each.cost_ms for each in near.robust],
+                         [each.cost_ms for each in plan.robust])
+        self.assertEqual(near.largest_regret, 0)  # nothing moves: no plan is better
 
     def test_cost_models_of_a_plan_for_several_may_be_any(self):
         slow = ns.CostModels.torchrec(intra_host_gbps=50)

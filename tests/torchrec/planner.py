@@ -281,12 +281,20 @@ def check_robust():
         formula.cost_model, "h200_sim", "h100_sim"]
     assert abs(named.last_plan.cost_ms / slowest_by_torchrec(named) - 1) < 1e-6
 
+    # A restart moves nothing, or no more than it may.
+    for limit in 0, "300MB":
+        again = planner_of(slow, cost_model="h200_sim", robust=True, move_limit=limit,
+                           previous_plan=alone.last_plan)
+        again.plan(model, SHARDERS)
+        moved = alone.last_plan.moved_bytes(again.last_plan)
+        assert moved == 0 if limit == 0 else moved <= 300_000_000, moved
+        network, formula = again.last_plan.robust
+        assert abs(formula.cost_ms / slowest_by_torchrec(again) - 1) < 1e-6
+
     bad = InvalidInputError
     refused(bad, lambda: planner_of(robust=True), "robust: found True without a cost_model")
     refused(bad, lambda: planner_of(robust="torchrec"), "robust: found 'torchrec', expected True, or a")
     refused(bad, lambda: planner_of(robust=[]), "robust: found []")
-    refused(bad, lambda: planner_of(cost_model="h200_sim", robust=True, previous_plan="/nowhere"),
-            "robust: found with previous_plan")
     refused(bad, lambda: planner_of(robust=["torchrec-1.4", "torchrec"]).plan(model, SHARDERS),
             "cost models: found 'torchrec")
 

@@ -16,10 +16,17 @@
 #include "engine/planner/planner.h"
 #include "engine/planner/robust/cost_panel.h"
 #include "engine/planner/robust/mixed_plans.h"
+#include "engine/planner/robust/worst_of_models.h"
 #include "engine/planner/search_budget.h"
 
 namespace neuroshard {
 namespace {
+
+/// A plan that runs, and how much of it may move.
+struct RunningPlan {
+  const Plan& plan;
+  const MoveLimit& limit;
+};
 
 /// A plan that every model has costed.
 struct Candidate {
@@ -29,9 +36,12 @@ struct Candidate {
 
 class RobustSearch final : public PlanSink {
  public:
-  RobustSearch(const PlanFile& file, CostPanel& panel, const PlanOptions& options)
+  /// For plans anew, or near one that runs.
+  RobustSearch(const PlanFile& file, CostPanel& panel, const RunningPlan* running,
+               const PlanOptions& options)
       : file_(file),
         panel_(panel),
+        running_(running),
         options_(known_by_all(options)),
         best_ms_(panel.models().size(), std::numeric_limits<double>::infinity()) {}
 
@@ -49,7 +59,6 @@ class RobustSearch final : public PlanSink {
     found_.plan.plan = best.plan;
     if (!hot_rows(best.plan).empty()) found_.plan.hot_rows_refused.clear();
     found_.plan.cost = best.costs.front();
-    found_.plan.algorithm = options_.algorithm;
     found_.plan.seconds = seconds_since(began);
     found_.plan.stopped_early |= asked_to_stop(options_.cancel);
     return std::move(found_);
@@ -78,38 +87,65 @@ class RobustSearch final : public PlanSink {
     return options;
   }
 
+  [[nodiscard]] Result<PlanResult> search(const CostModels& models,
+                                          const PlanOptions& options) const {
+    const Workload& workload = panel_.workload();
+    if (running_ == nullptr) {
+      return make_plan_for(file_, workload, panel_.cluster(), models, options);
+    }
+    return replan_for(file_, workload, panel_.cluster(), models, running_->plan, running_->limit,
+                      options);
+  }
+
   /// Under each model by itself.
   Status search_alone() {
     for (const CostModels* one : panel_.models()) {
-      NEUROSHARD_ASSIGN_OR_RETURN(
-          PlanResult result,
-          make_plan_for(file_, panel_.workload(), panel_.cluster(), *one, options_));
-      NEUROSHARD_RETURN_IF_ERROR(file_.refusal(result));
+      NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result, search(*one, options_));
+      if (found_.own_ms.empty()) add_running();
       found_.own_ms.push_back(result.cost.cost_ms);
+      found_.plan.algorithm = result.algorithm;
       add_effort(result);
+      const Status refused = file_.refusal(result);
+      if (!refused.ok() && !may_stay_) return refused;
+      if (!refused.ok()) continue;
       NEUROSHARD_ASSIGN_OR_RETURN(std::vector<PlanCost> costs, panel_.costs_of(result.plan));
       add({std::move(result.plan), std::move(costs)});
     }
     return {};
   }
 
+  /// A plan that could go on running is one of those found. REQUIRES that a search near it was not
+  /// refused: then it is valid.
+  void add_running() {
+    if (running_ == nullptr || !could_stay(panel_.workload(), running_->plan, panel_.cluster())) {
+      return;
+    }
+    Plan same = running_->plan;
+    canonicalize(same);
+    std::optional<Candidate> one = taken(std::move(same));
+    may_stay_ = one.has_value();
+    if (one) add(*std::move(one));
+  }
+
   /// Under all of them, whose costs are compared as they are `around` a plan. That becomes the one
   /// found.
   Status search_together(std::size_t round, Candidate& around) {
-    const CostModels all = all_models(around);
+    const CostModels all = worst_of_models(panel_.models(), around.costs, best_ms_);
     PlanOptions own = options_;
     own.seed += round;
     own.advise = false;  // there are plans already
-    own.plans = this;
-    const std::vector<Plan> starts = starts_of(round);
+    std::vector<Plan> starts;
+    if (running_ == nullptr) {  // near one that runs, walks come by plans that move too much
+      starts = starts_of(round);
+      own.plans = this;
+    }
     own.starts = starts;
-    const Result<PlanResult> result =
-        make_plan_for(file_, panel_.workload(), panel_.cluster(), all, own);
+    const Result<PlanResult> result = search(all, own);
     if (there_is_none(result.status())) return {};
     NEUROSHARD_RETURN_IF_ERROR(result.status());
     add_effort(*result);
     if (offered_) add(*std::exchange(offered_, std::nullopt));
-    if (std::optional<Candidate> one = costed(result->plan)) {
+    if (std::optional<Candidate> one = taken(result->plan)) {
       around = *one;
       add(*std::move(one));
     }
@@ -133,43 +169,19 @@ class RobustSearch final : public PlanSink {
     return starts;
   }
 
-  /// As one that searches go by: regrets are compared, as milliseconds of the first model. That is
-  /// one whose exchanges depend on the whole plan, if there is any; of others a device's costs may
-  /// have them, or are put beside the first's by as much as exchanges differ around that plan.
-  [[nodiscard]] CostModels all_models(const Candidate& around) const {
-    std::vector<std::size_t> order;
-    for (std::size_t k = 0; k < best_ms_.size(); ++k) order.push_back(k);
-    std::stable_partition(order.begin(), order.end(), [&](std::size_t k) {
-      return !capabilities(*panel_.models()[k]).additive;
-    });
-    const auto exchange_ms = [&](std::size_t k) {
-      const PlanCost& cost = around.costs[k];
-      if (capabilities(*panel_.models()[k]).additive) return 0.0;
-      double compute_ms = 0;
-      for (const DeviceCost& one : cost.per_device) {
-        compute_ms = std::max(compute_ms, one.compute_ms);
-      }
-      return cost.cost_ms - compute_ms;
-    };
-    CostModels all;
-    const std::size_t first = order.front();
-    for (const std::size_t k : order) {
-      const double scale = best_ms_[k] > 0 ? best_ms_[first] / best_ms_[k] : 1;
-      all.worst_of.push_back(
-          {panel_.models()[k], scale, scale * exchange_ms(k) - exchange_ms(first)});
-    }
-    return all;
-  }
-
-  /// As the file holds it. Nothing where that has no place for the plan, or a model no cost of it.
+  /// As the file holds it.
   std::optional<Candidate> costed(const Plan& plan) {
     std::optional<Plan> written =
         offered_as_written(file_, panel_.workload(), options_.trainer, plan);
-    if (!written) return std::nullopt;
-    Result<std::vector<PlanCost>> costs = panel_.costs_of(*written);
+    return written ? taken(*std::move(written)) : std::nullopt;
+  }
+
+  /// A plan as the file holds it. Nothing where that has no place for it, or a model no cost.
+  std::optional<Candidate> taken(Plan written) {
+    Result<std::vector<PlanCost>> costs = panel_.costs_of(written);
     if (!costs.ok()) return std::nullopt;
     PlanResult result;
-    result.plan = *std::move(written);
+    result.plan = std::move(written);
     result.cost = costs->front();
     result.algorithm = options_.algorithm;
     if (!file_.refusal(result).ok()) return std::nullopt;
@@ -202,12 +214,25 @@ class RobustSearch final : public PlanSink {
 
   const PlanFile& file_;
   CostPanel& panel_;
+  const RunningPlan* running_;
   const PlanOptions options_;
   std::vector<double> best_ms_;
   std::vector<Candidate> candidates_;
+  bool may_stay_ = false;  // the plan that runs
   std::optional<Candidate> offered_;
   RobustPlan found_;
 };
+
+Result<CostPanel> panel_of(const Workload& workload, const Cluster& cluster,
+                           std::span<const CostModels* const> models) {
+  if (models.size() < 2) {
+    return invalid_input("cost models: found " + std::to_string(models.size()) +
+                         ", expected at least 2");
+  }
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
+  NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
+  return CostPanel::create(workload, cluster, models);
+}
 
 }  // namespace
 
@@ -221,14 +246,17 @@ Result<RobustPlan> make_robust_plan(const PlanFile& file, const Workload& worklo
                                     const Cluster& cluster,
                                     std::span<const CostModels* const> models,
                                     const PlanOptions& options) {
-  if (models.size() < 2) {
-    return invalid_input("cost models: found " + std::to_string(models.size()) +
-                         ", expected at least 2");
-  }
-  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
-  NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
-  NEUROSHARD_ASSIGN_OR_RETURN(CostPanel panel, CostPanel::create(workload, cluster, models));
-  return RobustSearch(file, panel, options).run();
+  NEUROSHARD_ASSIGN_OR_RETURN(CostPanel panel, panel_of(workload, cluster, models));
+  return RobustSearch(file, panel, nullptr, options).run();
+}
+
+Result<RobustPlan> make_robust_replan(const PlanFile& file, const Workload& workload,
+                                      const Cluster& cluster,
+                                      std::span<const CostModels* const> models, const Plan& now,
+                                      const MoveLimit& limit, const PlanOptions& options) {
+  NEUROSHARD_ASSIGN_OR_RETURN(CostPanel panel, panel_of(workload, cluster, models));
+  const RunningPlan running{now, limit};
+  return RobustSearch(file, panel, &running, options).run();
 }
 
 }  // namespace neuroshard

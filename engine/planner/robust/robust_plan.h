@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/core/cluster.h"
+#include "engine/core/move_limit.h"
 #include "engine/core/status.h"
 #include "engine/core/table.h"
 #include "engine/cost_model/cost_models.h"
@@ -41,5 +42,16 @@ Result<RobustPlan> make_robust_plan(const PlanFile& file, const Workload& worklo
                                     const Cluster& cluster,
                                     std::span<const CostModels* const> models,
                                     const PlanOptions& options);
+
+/// The same near a plan that runs: replan_for() from `now` under each model and under the worst of
+/// their costs. The least that plans cost by a model is that of those which move no more than the
+/// limit. Where `now` could stay, it is one of them: then the plan found has no larger regret, and
+/// where the file has no place for another, it is that plan. Errors: as replan_for(), of the first
+/// model that gives one; why the file has no place for the plan of one, where `now` could not
+/// stay; fewer than two models. Thread-safe.
+Result<RobustPlan> make_robust_replan(const PlanFile& file, const Workload& workload,
+                                      const Cluster& cluster,
+                                      std::span<const CostModels* const> models, const Plan& now,
+                                      const MoveLimit& limit, const PlanOptions& options);
 
 }  // namespace neuroshard

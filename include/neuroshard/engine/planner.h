@@ -134,6 +134,16 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_replan(
     const neuroshard_planner* planner, const neuroshard_workload* workload,
     const neuroshard_cluster* cluster, const neuroshard_plan* now, int64_t move_limit_bytes,
     const neuroshard_plan_options* options, neuroshard_plan** plan, neuroshard_error* error);
+/* One plan for several cost models near `now`, as neuroshard_planner_plan_robust() makes one from
+   nothing: each search is one of neuroshard_planner_replan(), and the least that plans cost by a
+   model is that of those seen which move no more than the limit. Where `now` may stay, it is one of
+   them: the plan has no larger largest regret than `now`, and is `now` where the target has no
+   place for any other. Errors: as those two functions. */
+NEUROSHARD_API neuroshard_status neuroshard_planner_replan_robust(
+    const neuroshard_planner* planner, const neuroshard_cost_models* const* others, size_t count,
+    const neuroshard_workload* workload, const neuroshard_cluster* cluster,
+    const neuroshard_plan* now, int64_t move_limit_bytes, const neuroshard_plan_options* options,
+    neuroshard_plan** plan, neuroshard_error* error);
 
 /* Sets *bound_ms to milliseconds that no plan of `workload` on `cluster` costs less than, whatever
    memory there is: of plans that neuroshard_planner_plan() could make with the row_splits,

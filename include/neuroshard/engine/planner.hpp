@@ -62,8 +62,7 @@ class Planner {
   [[nodiscard]] Result<Plan> plan_robust(std::span<const CostModels> others,
                                          const Workload& workload, const Cluster& cluster,
                                          const PlanOptions& options = {}) const {
-    std::vector<const neuroshard_cost_models*> models;
-    for (const CostModels& one : others) models.push_back(one.get());
+    const std::vector<const neuroshard_cost_models*> models = handles_of(others);
     const neuroshard_cluster devices = cluster.c_struct();
     const neuroshard_plan_options given = c_struct(options);
     return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
@@ -81,6 +80,20 @@ class Planner {
     return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
       return neuroshard_planner_replan(get(), workload.get(), &devices, now.get(), move_limit_bytes,
                                        &given, out, error);
+    });
+  }
+  /// replan() for these cost models and the planner's own, as plan_robust() plans.
+  [[nodiscard]] Result<Plan> replan_robust(std::span<const CostModels> others,
+                                           const Workload& workload, const Cluster& cluster,
+                                           const Plan& now, std::int64_t move_limit_bytes,
+                                           const PlanOptions& options = {}) const {
+    const std::vector<const neuroshard_cost_models*> models = handles_of(others);
+    const neuroshard_cluster devices = cluster.c_struct();
+    const neuroshard_plan_options given = c_struct(options);
+    return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
+      return neuroshard_planner_replan_robust(get(), models.data(), models.size(), workload.get(),
+                                              &devices, now.get(), move_limit_bytes, &given, out,
+                                              error);
     });
   }
   /// Milliseconds that no plan costs less than; 0 where none is known, as with networks.
@@ -124,6 +137,11 @@ class Planner {
   [[nodiscard]] const neuroshard_planner* get() const { return handle_.get(); }
 
  private:
+  static std::vector<const neuroshard_cost_models*> handles_of(std::span<const CostModels> models) {
+    std::vector<const neuroshard_cost_models*> handles;
+    for (const CostModels& one : models) handles.push_back(one.get());
+    return handles;
+  }
   static neuroshard_plan_options c_struct(const PlanOptions& options) {
     auto given = detail::versioned<neuroshard_plan_options>();
     given.algorithm = detail::text(options.algorithm);

@@ -12,13 +12,10 @@ from ._topology import cost_models_of
 Robust = Union[None, bool, Sequence[Union[CostModels, Path]]]
 
 
-def check_robust(robust: Any, cost_model: Any, previous_plan: Any) -> None:
-    """Raises InvalidInputError for what is none, or does not go with the others."""
+def check_robust(robust: Any, cost_model: Any) -> None:
+    """Raises InvalidInputError for what is none, or does not go with the cost model."""
     if robust is None or robust is False:
         return
-    if previous_plan is not None:
-        raise InvalidInputError("robust: found with previous_plan, expected one of the two: a plan near "
-                                "the one that runs goes by one cost model")
     if robust is not True:
         several("robust", robust, "True, or a list of one or more cost models")
     elif cost_model is None:

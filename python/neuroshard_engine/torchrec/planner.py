@@ -65,7 +65,7 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
     robust: one plan for several cost models, `cost_model` and these, nearly best by each of them; see
         neuroshard_engine.plan(). True: the formula of the TorchRec that runs, with the topology's
         bandwidths; a list: CostModels, names or files. Only what all of them know is searched, and
-        limits are those of each of its searches, two for each cost model. Not with previous_plan.
+        limits are those of each of its searches, two for each cost model.
     evaluations: plans to put a cost on: the same model gives the same plan in every run, unless
         `timeout_seconds` ends the search.
     previous_plan: a ShardingPlan, a Plan, the folder of an earlier `save_to`, or a file in it: what
@@ -117,7 +117,7 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
             instance(f"constraints: table {shown(table)}", own, ParameterConstraints)
         if previous_plan is not None and not isinstance(previous_plan, (Plan, ShardingPlan)):
             checked_path("previous_plan", previous_plan, "a ShardingPlan, a Plan or their path")
-        check_robust(robust, cost_model, previous_plan)
+        check_robust(robust, cost_model)
         super().__init__(topology=topology, batch_size=batch_size, constraints=constraints,
                          storage_reservation=storage_reservation, stats=[] if stats is None else stats,
                          debug=debug, timeout_seconds=timeout_seconds)
@@ -240,7 +240,7 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
             "data_parallel": formula or not others}
         if self._previous_plan is not None:
             now = running_plan(self._previous_plan, document, models, cluster)
-            return now.replan(document, move_limit=self._move_limit, **limits)
+            return now.replan(document, move_limit=self._move_limit, robust=others or None, **limits)
         return search_plan(
             document, devices=cluster.devices, device_memory=cluster.device_memory, cost_model=models,
             devices_per_host=cluster.devices_per_host, host_memory=cluster.host_memory or None,
