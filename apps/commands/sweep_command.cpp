@@ -97,7 +97,7 @@ class SweepCommand final : public Command {
                {}};
     if (models.models.dense) report_.dense_model = models.models.dense->origin().model;
     archive_.emplace(workload, like_.buffers);
-    if (asked.any) choose_exchanges(workload, models.models, clusters);
+    if (asked.any) choose_exchanges(loaded, models, clusters);
     NEUROSHARD_RETURN_IF_ERROR(sweep(loaded, clusters, models));
     NEUROSHARD_RETURN_IF_ERROR(share_plans(workload, models.models));
     note_guesses(models, planned_devices(), workload, {&least_, 1});
@@ -132,19 +132,17 @@ class SweepCommand final : public Command {
 
   /// Of as many devices all clusters get the same, so that their plans compare. Where no plan is
   /// found it stays fp32: their rows tell why.
-  void choose_exchanges(const Workload& workload, const CostModels& models,
+  void choose_exchanges(const LoadedWorkload& loaded, const NamedCostModels& models,
                         std::vector<Cluster>& clusters) {
     Cluster last;
     for (auto cluster = clusters.rbegin(); cluster != clusters.rend(); ++cluster) {
       if (cluster->devices != last.devices) {
         last = *cluster;
         const auto found = search_any_exchange(
-            workload, models,
-            [&](const Cluster& one) { return make_plan(workload, one, models, search_.options); },
-            last);
+            loaded.workload, models.models,
+            [&](const Cluster& one) { return plan_for(loaded, one, models); }, last);
         if (!found.ok()) last.exchange = {};
-        // A plan for a target is one once its file has a place for it, which plan_for() asks.
-        if (found.ok() && !search_.target) archive_->keep(found->plan, found->cost.cost_ms);
+        if (found.ok()) archive_->keep(found->plan, found->cost.cost_ms);
       }
       cluster->exchange = last.exchange;
     }
@@ -162,10 +160,12 @@ class SweepCommand final : public Command {
     for (const Cluster& cluster : clusters) {
       progress.next(++number, clusters.size());
       NEUROSHARD_RETURN_IF_ERROR(check_step_memory(workload, step_memory(workload, cluster)));
-      const Result<ComparedPlan> planned = plan_for(loaded, cluster, models);
+      const auto began = std::chrono::steady_clock::now();
+      const Result<PlanResult> planned = plan_for(loaded, cluster, models);
+      const double seconds = seconds_since(began);
       // A search that was cut short may have returned a plan, which would not compare.
       if (cancel_token().cancelled()) return interrupted(clusters);
-      const Status& status = planned.ok() ? planned->result.status() : planned.status();
+      const Status& status = planned.status();
       if (status.code() == StatusCode::kInvalidInput) {
         if (refusal.ok()) refusal = status;
       } else if (status.ok() || status.code() == StatusCode::kInfeasible ||
@@ -177,41 +177,37 @@ class SweepCommand final : public Command {
       if (status.code() == StatusCode::kInfeasible) {
         shortage_ = "; on " + size_text(cluster) + ": " + status.message();
       }
-      add_row(workload, cluster, models.models, status, planned);
+      add_row(workload, cluster, models.models, planned, seconds);
     }
     return any_taken ? Status() : refusal;
   }
 
   /// As the target's trainer would be given it.
-  [[nodiscard]] Result<ComparedPlan> plan_for(const LoadedWorkload& loaded, const Cluster& cluster,
-                                              const NamedCostModels& models) const {
+  [[nodiscard]] Result<PlanResult> plan_for(const LoadedWorkload& loaded, const Cluster& cluster,
+                                            const NamedCostModels& models) const {
     if (cluster.devices > devices_per_host_) {
       NEUROSHARD_RETURN_IF_ERROR(check_hosts(models, {devices_per_host_}, cluster.devices));
     }
-    const std::string& algorithm = search_.options.algorithm;
     if (!search_.target) {
-      NEUROSHARD_ASSIGN_OR_RETURN(
-          std::vector<ComparedPlan> plans,
-          compare_plans(loaded.workload, cluster, models.models, {&algorithm, 1}, search_.options));
-      return std::move(plans.front());
+      NEUROSHARD_ASSIGN_OR_RETURN(std::vector<ComparedPlan> plans,
+                                  compare_plans(loaded.workload, cluster, models.models,
+                                                {&search_.options.algorithm, 1}, search_.options));
+      return std::move(plans.front().result);
     }
-    const auto began = std::chrono::steady_clock::now();
     const PlanFile file = target_file(*search_.target, loaded, cluster, models);
-    Result<PlanResult> found =
-        make_plan_for(file, loaded.workload, cluster, models.models, search_.options);
-    if (found.ok()) {
-      const Status refused = file.refusal(*found);
-      if (!refused.ok()) found = infeasible(refused.message());
-    }
-    return ComparedPlan{algorithm, std::move(found), seconds_since(began)};
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanResult found, make_plan_for(file, loaded.workload, cluster,
+                                                                models.models, search_.options));
+    const Status refused = file.refusal(found);
+    if (!refused.ok()) return infeasible(refused.message());
+    return found;
   }
 
   void add_row(const Workload& workload, const Cluster& cluster, const CostModels& models,
-               const Status& status, const Result<ComparedPlan>& planned) {
-    io::SweepCluster row{.cluster = cluster, .refusal = status.message()};
-    if (planned.ok()) row.seconds = planned->seconds;
-    if (status.ok()) {
-      const PlanResult& plan = planned->result.value();
+               const Result<PlanResult>& planned, double seconds) {
+    io::SweepCluster row{
+        .cluster = cluster, .refusal = planned.status().message(), .seconds = seconds};
+    if (planned.ok()) {
+      const PlanResult& plan = *planned;
       show_plan(plan.plan, plan.cost, row);
       row.lower_bound_ms = bound_of(plan.lower_bound, workload, cluster, models, search_.options,
                                     search::BoundEffort::kQuick);
