@@ -27,8 +27,8 @@ std::vector<ExactItem> items_of(const Problem& problem, PlanEvaluator& evaluator
   std::vector<ExactItem> items;
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     const ShardShape& shape = shapes[k];
-    items.push_back({shape.table, ids[k], problem.space.bytes(shape),
-                     evaluator.exchanged(shape).dims, &problem.space.tables[k].devices});
+    items.push_back({shape.table, ids[k], problem.space.bytes(shape), evaluator.exchanged(shape),
+                     &problem.space.tables[k].devices});
   }
   std::stable_sort(items.begin(), items.end(),
                    [](const ExactItem& a, const ExactItem& b) { return a.bytes > b.bytes; });

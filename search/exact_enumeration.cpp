@@ -28,7 +28,8 @@ Enumeration::Enumeration(const Problem& problem, const PlanEvaluator& evaluator,
       saved_compute_(items.size()),
       saved_used_(items.size()),
       bytes_(static_cast<std::size_t>(devices_)),
-      dims_(static_cast<std::size_t>(devices_)) {}
+      dims_(static_cast<std::size_t>(devices_)),
+      work_(static_cast<std::size_t>(devices_)) {}
 
 void Enumeration::clear() {
   device_of_.clear();
@@ -38,6 +39,8 @@ void Enumeration::clear() {
   std::fill(compute_.begin(), compute_.end(), evaluator_.empty_cost());
   std::fill(bytes_.begin(), bytes_.end(), 0);
   std::fill(dims_.begin(), dims_.end(), 0);
+  std::fill(work_.begin(), work_.end(), DeviceWork{});
+  collectives_ = {};
   used_ = 0;
 }
 
@@ -51,7 +54,9 @@ bool Enumeration::place(std::size_t item, std::int32_t device) {
   saved_used_[item] = used_;
   compute_[d] = evaluator_.place(placed.shape, state);
   bytes_[d] += placed.bytes;
-  dims_[d] += placed.dims;
+  dims_[d] += placed.exchanged.dims;
+  work_[d] += placed.exchanged.work;
+  collectives_ += placed.exchanged.collectives;
   used_ = std::max(used_, device + 1);
   device_of_.push_back(device);
   return true;
@@ -66,7 +71,9 @@ void Enumeration::take_away(std::size_t item) {
   compute_[d] = saved_compute_[item];
   used_ = saved_used_[item];
   bytes_[d] -= placed.bytes;
-  dims_[d] -= placed.dims;
+  dims_[d] -= placed.exchanged.dims;
+  work_[d] -= placed.exchanged.work;
+  collectives_ -= placed.exchanged.collectives;
 }
 
 void Enumeration::list_prefixes(std::size_t length, std::vector<Devices>& prefixes) {
@@ -115,14 +122,17 @@ void Enumeration::add_plan() {
   plans_.push_back(device_of_);
   plan_compute_.insert(plan_compute_.end(), compute_.begin(), compute_.end());
   plan_dims_.insert(plan_dims_.end(), dims_.begin(), dims_.end());
+  plan_work_.insert(plan_work_.end(), work_.begin(), work_.end());
+  plan_collectives_.push_back(collectives_);
   if (plans_.size() == kBatch) flush();
 }
 
 void Enumeration::flush() {
   costs_.resize(plans_.size());
   if (!plans_.empty()) {
-    evaluator_.plan_costs({static_cast<int>(plans_.size()), plan_compute_, plan_dims_}, costs_,
-                          scratch_);
+    evaluator_.plan_costs(
+        {static_cast<int>(plans_.size()), plan_compute_, plan_dims_, plan_collectives_, plan_work_},
+        costs_, scratch_);
   }
   for (std::size_t plan = 0; plan < plans_.size(); ++plan) {
     if (costs_[plan] >= found_.cost && !found_.devices.empty()) continue;
@@ -133,6 +143,8 @@ void Enumeration::flush() {
   plans_.clear();
   plan_compute_.clear();
   plan_dims_.clear();
+  plan_work_.clear();
+  plan_collectives_.clear();
   found_.stopped = found_.stopped || stop_.stop();
 }
 

@@ -15,7 +15,7 @@ struct ExactItem {
   std::int32_t table;
   ShapeId shape;
   std::int64_t bytes;
-  std::int64_t dims;         // of Exchanged
+  Exchanged exchanged;
   const DeviceSet* allowed;  ///< devices that it may be on
 };
 
@@ -76,12 +76,16 @@ class Enumeration {
   std::vector<int> saved_used_;
   std::vector<std::int64_t> bytes_;
   std::vector<std::int64_t> dims_;
+  std::vector<DeviceWork> work_;
+  Collectives collectives_;
   std::int32_t used_ = 0;
 
   // Complete plans waiting for their cost.
   std::vector<Devices> plans_;
   std::vector<float> plan_compute_;
   std::vector<std::int64_t> plan_dims_;
+  std::vector<DeviceWork> plan_work_;
+  std::vector<Collectives> plan_collectives_;
   std::vector<double> costs_;
   Scratch scratch_;
 

@@ -205,7 +205,7 @@ PlanCost MlpEvaluator::evaluate(const Plan& plan) {
     DeviceCost own{compute[d], forward, backward, 0, columns[d], 0, 0};
     if (dense_) {
       // What hides behind the dense part is not counted twice.
-      own.compute_ms = std::clamp(own.compute_ms - dense_->launches_saved_ms, 0.0,
+      own.compute_ms = std::clamp(lookups_ms(work[d], compute[d]), 0.0,
                                   std::max(0.0, total - forward - backward));
       own.dense_ms = total - own.compute_ms - forward - backward;
     }

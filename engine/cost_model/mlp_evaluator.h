@@ -83,6 +83,7 @@ class MlpEvaluator final : public CostEvaluator {
   [[nodiscard]] search::Collectives collectives_of(const search::PlanBatch& batch,
                                                    std::size_t plan) const;
   [[nodiscard]] float with_input(float compute_ms, float lookups) const;
+  [[nodiscard]] double lookups_ms(const search::DeviceWork& work, float compute) const;
   [[nodiscard]] StepLoad common_load(const search::PlanBatch& batch, std::size_t plan) const;
   [[nodiscard]] StepTime time_of(StepLoad load, const search::DeviceWork& work, float compute,
                                  float backward, float forward) const;

@@ -11,8 +11,9 @@ namespace {
 
 constexpr double kMsPerNs = 1e-6;
 constexpr double kNsPerMs = 1e6;
-constexpr double kMostMs = 1e6;        // of a shard: networks that overflow say more
-constexpr double kLookupParts = 1000;  // of DeviceWork
+constexpr double kMostMs = 1e6;         // of a shard: networks that overflow say more
+constexpr double kLookupParts = 1000;   // of DeviceWork
+constexpr double kWaitRounding = 1e-4;  // of those parts, and of floats
 
 /// Never NaN, so that plans can be compared: infinities of opposite signs are an infinite cost.
 double comparable(double ms) { return ms == ms ? ms : std::numeric_limits<double>::infinity(); }
@@ -56,6 +57,19 @@ float MlpEvaluator::with_input(float compute_ms, float lookups) const {
   return std::max(compute_ms, static_cast<float>(least));
 }
 
+/// Of a device's compute, its lookups. Where it is the wait for the next batch's rows, they take no
+/// longer than each shard by itself, beside what an empty device takes.
+double MlpEvaluator::lookups_ms(const search::DeviceWork& work, float compute) const {
+  const double lookups = std::max(0.0, compute - dense_->launches_saved_ms);
+  if (!keeps_lookups_ || dense_->shares.empty()) return lookups;
+  const double each = static_cast<double>(work.lookups) / kLookupParts;
+  const double waits = with_input(0, static_cast<float>(each));
+  if (compute > waits * (1 + kWaitRounding)) return lookups;
+  const double launches = dense_->launch_forward_ms + dense_->launch_backward_ms;
+  const double empty = std::max(launches, empty_cost() - dense_->launches_saved_ms);
+  return std::min(lookups, empty + kMsPerNs * static_cast<double>(work.all_ns));
+}
+
 /// What all devices of a plan have in common of their steps.
 StepLoad MlpEvaluator::common_load(const search::PlanBatch& batch, std::size_t plan) const {
   StepLoad load;
@@ -82,7 +96,7 @@ StepTime MlpEvaluator::time_of(StepLoad load, const search::DeviceWork& work, fl
     const double ready = static_cast<double>(compute) + backward;
     return {comparable(ready), comparable(ready + forward)};
   }
-  const double lookups = std::max(0.0, compute - dense_->launches_saved_ms);
+  const double lookups = lookups_ms(work, compute);
   const double launches = dense_->launch_forward_ms + dense_->launch_backward_ms;
   const double own = std::max(0.0, lookups - launches);
   if (work.all_ns > 0) {

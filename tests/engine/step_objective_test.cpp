@@ -12,6 +12,7 @@
 #include "engine/planner/planner.h"
 #include "io/tables/tables.h"
 #include "search/hugectr/hugectr_sharder.h"
+#include "tests/engine/generated_tables.h"
 #include "tests/iteration/dense_models.h"
 #include "tests/support/sanitized.h"
 
@@ -131,6 +132,67 @@ BOOST_AUTO_TEST_CASE(rows_are_sorted_as_long_for_a_few_columns_as_for_all) {
         simulate(workload, plan, models_of(kDevices, schedule), cluster_of(kDevices))->cost_ms;
     const double error = found / step_of(workload, plan, schedule) - 1;
     BOOST_TEST(std::abs(error) < 0.02, to_string(schedule) << ": " << error);
+  }
+}
+
+/// Of few tables on many devices most of these wait for the rows of the next batch, behind which
+/// gradients of dense layers travel for longer than that.
+BOOST_AUTO_TEST_CASE(a_device_that_waits_for_rows_takes_no_longer_for_its_lookups) {
+  constexpr std::int32_t kDevices = 64;
+  Rng rng(3);
+  Workload workload = test::generated_tables(8, rng);
+  workload.batch_size = 8192;
+  for (Table& table : workload.tables) table.dim = 64;
+  DenseModel model = test::dcnv2();
+  model.bottom = {8192, 4096, 64};
+  CostModels models = load_shipped_models("h100_sim").value().models;
+  for (const StepSchedule schedule : {StepSchedule::kTorchRec, StepSchedule::kHugectr}) {
+    model.schedule = schedule;
+    models.dense =
+        simulated_dense_part(hardware_of(kDevices), model, {"model.json", "sha"}).value();
+    Plan plan{kDevices, {}};
+    for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
+      const auto device = static_cast<std::int32_t>(rng.between(0, kDevices - 1));
+      plan.shards.push_back(whole_table(workload, table, device));
+    }
+    canonicalize(plan);
+    const PlanCost cost = simulate(workload, plan, models, cluster_of(kDevices)).value();
+    const double step =
+        simulate_iteration(hardware_of(kDevices), workload, plan, model)->iteration_ms;
+    BOOST_TEST(std::abs(cost.cost_ms / step - 1) < 0.05,
+               to_string(schedule) << ": " << cost.cost_ms << ", " << step);
+    // Lookups take them what they do without a dense part, launches apart.
+    CostModels alone = models;
+    alone.dense = nullptr;
+    const PlanCost tables = simulate(workload, plan, alone, cluster_of(kDevices)).value();
+    for (std::size_t device = 0; device < cost.per_device.size(); ++device) {
+      BOOST_TEST(cost.per_device[device].compute_ms <= tables.per_device[device].compute_ms + 0.03);
+    }
+  }
+}
+
+// With one cost for whole steps, lookups that hide behind them count no more than they do there.
+BOOST_AUTO_TEST_CASE(no_placement_has_a_shorter_step_than_that_of_exact) {
+  Rng rng(5);
+  for (const StepSchedule schedule : {StepSchedule::kTorchRec, StepSchedule::kHugectr}) {
+    const CostModels models = models_of(2, schedule);
+    for (int round = 0; round < test::unless_sanitized(12, 3); ++round) {
+      Workload workload = test::generated_tables(6, rng);
+      const Cluster cluster = cluster_of(2);
+      PlanOptions options;
+      options.algorithm = "exact";
+      const double exact = make_plan(workload, cluster, models, options)->cost.cost_ms;
+      Plan plan{2, {}};
+      for (std::int32_t table = 0; table < 6; ++table) {
+        plan.shards.push_back(whole_table(workload, table, 0));
+      }
+      for (unsigned places = 0; places < 32; ++places) {
+        for (unsigned table = 0; table < 6; ++table) {
+          plan.shards[table].device = static_cast<std::int32_t>(places >> table & 1U);
+        }
+        BOOST_TEST(simulate(workload, plan, models, cluster)->cost_ms >= exact * (1 - 1e-6));
+      }
+    }
   }
 }
 
