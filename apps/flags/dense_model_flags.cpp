@@ -28,7 +28,7 @@ void DenseModelFlags::declare(FlagSet& flags) {
       .text("model", "FILE",
             "what the model computes beside its tables, as `iteration` takes it: costs are then of "
             "whole training steps, in which exchanges hide behind dense layers, and travel in what "
-            "the model computes in where --exchange says nothing else",
+            "the model computes in: that is what --exchange fp32 then stands for",
             &model)
       .reads();
   flags

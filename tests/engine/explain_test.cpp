@@ -278,6 +278,48 @@ BOOST_AUTO_TEST_CASE(hot_rows_save_less_when_others_become_hot) {
   }
 }
 
+// Half of the lookups on every device cost more than all of them where the rows are, and none of
+// them little.
+BOOST_AUTO_TEST_CASE(hot_rows_break_even_where_they_begin_to_cost_more) {
+  Workload workload;
+  workload.batch_size = 8192;
+  for (const auto& [rows, dim, pooling, alpha] :
+       {std::tuple{267, 128, 24.03, 0.33}, {1459, 8, 6.56, 0.36}}) {
+    Table table;
+    table.name = "t" + std::to_string(dim);
+    table.rows = rows;
+    table.dim = dim;
+    table.pooling_factor = pooling;
+    table.reuse_histogram = expected_reuse(rows, 8192 * pooling, alpha).histogram;
+    workload.tables.push_back(std::move(table));
+  }
+  Plan plan{4, {}};
+  for (const auto& [device, quarter] : {std::pair{1, 0}, {3, 1}, {2, 2}, {1, 3}}) {
+    plan.shards.push_back(whole_table(workload, 0, device));
+    plan.shards.back().column_begin = 32 * quarter;
+    plan.shards.back().column_end = 32 * (quarter + 1);
+  }
+  plan.shards.push_back(whole_table(workload, 1, 0));
+  BOOST_REQUIRE(give_hot_rows(std::vector<HotRows>{{0, 248}, {1, 1437}}, plan).ok());
+  const CostModels models = load_cost_models("h100_sim")->models;
+  const auto told = explain_plan(workload, plan, models, std::int64_t{1} << 31, {.tables = {0}});
+  BOOST_TEST_REQUIRE(told.ok());
+  const HotGain& gain = (*told)[0].hot_rows.value();
+  const auto saved_with = [&](double kept) {
+    Workload moved = workload;
+    moved.tables[0] = moved_on(workload.tables[0], kept, workload.batch_size);
+    return gain.saved_ms + simulate(workload, plan, models, {.devices = 4}).value().cost_ms -
+           simulate(moved, plan, models, {.devices = 4}).value().cost_ms;
+  };
+  BOOST_TEST_REQUIRE(gain.break_even.has_value());
+  const double share = *gain.break_even;
+  BOOST_TEST(share > 0.5);
+  BOOST_TEST(share < 0.75);
+  BOOST_TEST(saved_with(share) >= 0);
+  BOOST_TEST(saved_with(share - 0.002) < 0);
+  BOOST_TEST(saved_with(0) > 0);  // so that what it costs is no steady rise
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_explained_is_refused) {
   Rng rng(4);
   Case one = random_case(rng, "h200_sim", "size-greedy");

@@ -11,7 +11,8 @@ namespace neuroshard {
 namespace {
 
 constexpr std::array kKept{0.9, 0.75, 0.5};
-constexpr int kHalvings = 10;  // of what a break-even share may be: to a thousandth
+constexpr int kShares = 20;   // that are tried for a break-even one
+constexpr int kHalvings = 6;  // of the distance between two of them: to a thousandth
 
 /// Costs of a plan while one table's data moves on.
 class MovingTable {
@@ -51,20 +52,25 @@ class MovingTable {
   const std::size_t table_;
 };
 
+/// The least share from which on the plan costs no more than `without` them. What it costs need not
+/// rise steadily as data moves on: rows that nobody looks up any more cost little again.
 Result<double> break_even_of(MovingTable& moving, double without) {
-  double low = 0;
   double high = 1;
-  for (int k = 0; k < kHalvings; ++k) {
-    const double middle = k == 0 ? 0 : (low + high) / 2;
-    NEUROSHARD_ASSIGN_OR_RETURN(const double cost, moving.with(middle));
-    if (cost > without) {
-      low = middle;
-    } else {
-      high = middle;
+  for (int step = kShares - 1; step >= 0; --step) {
+    double low = static_cast<double>(step) / kShares;
+    NEUROSHARD_ASSIGN_OR_RETURN(const double lower, moving.with(low));
+    if (lower <= without) {
+      high = low;
+      continue;
     }
-    if (k == 0 && cost <= without) return 0.0;
+    for (int k = 0; k < kHalvings; ++k) {
+      const double middle = (low + high) / 2;
+      NEUROSHARD_ASSIGN_OR_RETURN(const double cost, moving.with(middle));
+      (cost > without ? low : high) = middle;
+    }
+    return high;
   }
-  return high;
+  return 0.0;
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ struct HotGain {
 };
 
 /// Nothing for a table without hot rows. The plan stays as it is but for them. Errors: as
-/// simulate(). Cost: some 16 simulations of the plan. Thread-safe.
+/// simulate(). Cost: up to 30 simulations of the plan. Thread-safe.
 Result<std::optional<HotGain>> hot_gain(const Workload& workload, const Plan& plan,
                                         const CostModels& models, const Cluster& cluster,
                                         std::int32_t table);
