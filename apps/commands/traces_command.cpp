@@ -178,6 +178,11 @@ class TracesImportCommand final : public Command {
     flags.plan = *plan_;
     flags.batch_size = trace.batch_size;
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(flags));
+    const std::int64_t planned = input.plan.batch_size();
+    if (trace.batch_size && planned > 0 && planned != *trace.batch_size) {
+      return invalid_input(input.plan.source + ": found a batch of " + std::to_string(planned) +
+                           ", expected " + std::to_string(*trace.batch_size) + " as in the traces");
+    }
     const auto devices = static_cast<std::int32_t>(trace.ranks.size());
     NEUROSHARD_ASSIGN_OR_RETURN(const io::PlanDocument document, bind(input, devices));
     return io::make_traced_sets(trace, input.loaded.workload, document.plan);

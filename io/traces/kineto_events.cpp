@@ -138,7 +138,8 @@ Status add_operator(std::string_view name, const OperatorEvent& op, std::optiona
     lookup.kind = LookupEvent::Kind::kBackward;
     NEUROSHARD_ASSIGN_OR_RETURN(const auto sizes, input_sizes(args, 0));
     if (sizes.size() == 2 && sizes[0] > 0) {
-      lookup.samples = sizes[0];
+      const bool pooled = name.find("NoBag") == std::string_view::npos;  // else a row a lookup
+      if (pooled) lookup.samples = sizes[0];
       lookup.columns = sizes[1];
     }
   } else if (name == "fbgemm::bounds_check_indices") {

@@ -36,7 +36,7 @@ struct OperatorEvent {
 struct LookupEvent {
   enum class Kind { kForward, kBackward, kCheck } kind{};
   OperatorEvent op;
-  std::optional<std::int64_t> samples{};  ///< of kBackward: rows of the gradient
+  std::optional<std::int64_t> samples{};  ///< of kBackward: rows of the gradient of pooled tables
   std::optional<std::int64_t> columns{};  ///< of kBackward: columns of the gradient
   std::optional<std::int64_t> lookups{};  ///< of kCheck: indices
 };

@@ -1,47 +1,20 @@
 #include "io/traces/kineto_steps.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
 #include <limits>
+#include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "io/traces/exchange_halves.h"
 #include "io/traces/kineto_events.h"
+#include "io/traces/lookup_times.h"
 
 namespace neuroshard::io {
 namespace {
-
-/// Times of lookups by what they launched.
-class LookupTimes {
- public:
-  explicit LookupTimes(KinetoEvents& events) : operators_(events.operators) {
-    std::sort(operators_.begin(), operators_.end());
-    for (const KernelEvent& kernel : events.kernels) kernels_[kernel.id] += kernel.us;
-    by_kernels_ = !events.kernels.empty();
-  }
-
-  [[nodiscard]] double us(const OperatorEvent& op) const {
-    return by_kernels_ ? kernels_us(op) : op.time.us;
-  }
-
-  /// Of all kernels that were launched there.
-  [[nodiscard]] double kernels_us(const OperatorEvent& op) const {
-    double sum = 0;
-    auto inside = std::lower_bound(operators_.begin(), operators_.end(), op);
-    for (; inside != operators_.end() && inside->thread == op.thread; ++inside) {
-      // The next one may start where this one ends; this one may have no length.
-      if (inside->time.start >= op.time.end() && inside->time.start > op.time.start) break;
-      const auto own = inside->id < 0 ? kernels_.end() : kernels_.find(inside->id);
-      if (own != kernels_.end()) sum += own->second;
-    }
-    return sum;
-  }
-
- private:
-  std::vector<OperatorEvent>& operators_;
-  std::unordered_map<std::int64_t, double> kernels_;  ///< microseconds by operator
-  bool by_kernels_ = false;
-};
 
 /// What one step has, summed up over its fused lookups.
 struct StepSums {
@@ -53,11 +26,9 @@ struct StepSums {
   std::int64_t checks = 0;  ///< that say their lookups
   std::int64_t dims = 0;
   std::int64_t shaped = 0;  ///< backward passes that say their columns
-  std::int64_t samples = 0;
-  const ExchangeEvent* first = nullptr;  ///< of floating point
-  const ExchangeEvent* last = nullptr;
-  const TimeRange* first_by_gloo = nullptr;
-  const TimeRange* last_by_gloo = nullptr;
+  std::optional<std::int64_t> samples{};
+  std::vector<const ExchangeEvent*> floats{};  ///< by their start
+  std::vector<TimeRange> by_gloo{};            ///< the same, as gloo's threads do them
   std::vector<const ExchangeEvent*> integers{};
 };
 
@@ -78,14 +49,15 @@ Status add_lookup_event(const LookupEvent& lookup, const LookupTimes& times, Ste
   }
   ++sums.backwards;
   sums.backward_us += times.us(lookup.op);
-  if (!lookup.samples) return {};
-  if (sums.shaped > 0 && sums.samples != *lookup.samples) {
-    return invalid_input("found gradients of " + std::to_string(*lookup.samples) +
-                         " samples, expected " + std::to_string(sums.samples) + " as before");
-  }
+  if (!lookup.columns) return {};
   ++sums.shaped;
-  sums.samples = *lookup.samples;
   sums.dims += *lookup.columns;
+  if (!lookup.samples) return {};
+  if (sums.samples.value_or(*lookup.samples) != *lookup.samples) {
+    return invalid_input("found gradients of " + std::to_string(*lookup.samples) +
+                         " samples, expected " + std::to_string(*sums.samples) + " as before");
+  }
+  sums.samples = lookup.samples;
   return {};
 }
 
@@ -102,19 +74,15 @@ Result<StepSums> sums_of(const KinetoEvents& events, const LookupTimes& times,
       sums.integers.push_back(&exchange);
       continue;
     }
-    const double start = exchange.op.time.start;
-    if (sums.first == nullptr || start < sums.first->op.time.start) sums.first = &exchange;
-    if (sums.last == nullptr || start > sums.last->op.time.start) sums.last = &exchange;
+    sums.floats.push_back(&exchange);
   }
   for (const TimeRange& time : events.by_gloo) {
-    if (!step.has(time.start)) continue;
-    if (sums.first_by_gloo == nullptr || time.start < sums.first_by_gloo->start) {
-      sums.first_by_gloo = &time;
-    }
-    if (sums.last_by_gloo == nullptr || time.start > sums.last_by_gloo->start) {
-      sums.last_by_gloo = &time;
-    }
+    if (step.has(time.start)) sums.by_gloo.push_back(time);
   }
+  std::sort(sums.floats.begin(), sums.floats.end(),
+            [](const auto* a, const auto* b) { return a->op.time.start < b->op.time.start; });
+  std::sort(sums.by_gloo.begin(), sums.by_gloo.end(),
+            [](const TimeRange& a, const TimeRange& b) { return a.start < b.start; });
   return sums;
 }
 
@@ -122,7 +90,7 @@ Result<StepSums> sums_of(const KinetoEvents& events, const LookupTimes& times,
 Status add_shapes(const StepSums& sums, bool is_first, KinetoRank& rank) {
   std::optional<std::int64_t> dims;
   std::optional<std::int64_t> samples;
-  if (sums.shaped == sums.backwards && sums.shaped > 0) {
+  if (sums.shaped == sums.backwards && (sums.shaped > 0 || sums.forwards == 0)) {
     dims = sums.dims;
     samples = sums.samples;
   }
@@ -134,44 +102,29 @@ Status add_shapes(const StepSums& sums, bool is_first, KinetoRank& rank) {
   return invalid_input("found steps of different columns or batches, expected one training run");
 }
 
-std::vector<std::int64_t> bytes_sent(const ExchangeEvent& exchange) {
-  std::vector<std::int64_t> bytes;
-  for (const std::int64_t values : exchange.sent) {
-    bytes.push_back(static_cast<std::int64_t>(
-        exchange_bytes(static_cast<double>(values), *exchange.precision)));
+/// What all steps have of something for each rank.
+class RankSums {
+ public:
+  void add(const std::vector<std::int64_t>& values) {
+    if (steps_++ == 0) sums_.resize(values.size());
+    fits_ &= !values.empty() && values.size() == sums_.size();
+    for (std::size_t rank = 0; fits_ && rank < values.size(); ++rank) {
+      sums_[rank] += static_cast<double>(values[rank]);
+    }
   }
-  return bytes;
-}
+  /// Empty where not all of so many steps have it.
+  [[nodiscard]] std::vector<std::int64_t> mean(std::int64_t steps) const {
+    std::vector<std::int64_t> means;
+    if (!fits_ || steps_ != steps) return means;
+    for (const double sum : sums_) means.push_back(std::llround(sum / static_cast<double>(steps)));
+    return means;
+  }
 
-/// Indices go where their tables are: as many come as are looked up here.
-void add_lookups_sent(const StepSums& sums, KinetoRank& rank) {
-  if (sums.checks != sums.forwards) return;
-  for (const ExchangeEvent* exchange : sums.integers) {
-    std::int64_t received = 0;
-    for (const std::int64_t values : exchange->received) received += values;
-    if (received == sums.lookups) rank.step.lookups_sent = exchange->sent;
-  }
-}
-
-/// Whether the step has both exchanges, with times.
-bool add_exchanges(const StepSums& sums, const LookupTimes& times, KinetoRank& rank,
-                   double& forward_us, double& backward_us) {
-  add_lookups_sent(sums, rank);
-  if (sums.first == nullptr || sums.first == sums.last) return false;
-  rank.forward = sums.first->precision;
-  rank.backward = sums.last->precision;
-  rank.step.forward_bytes = bytes_sent(*sums.first);
-  rank.step.backward_bytes = bytes_sent(*sums.last);
-  double forward = times.kernels_us(sums.first->op);
-  double backward = times.kernels_us(sums.last->op);
-  if (sums.first_by_gloo != sums.last_by_gloo) {
-    forward = sums.first_by_gloo->us;
-    backward = sums.last_by_gloo->us;
-  }
-  forward_us += forward;
-  backward_us += backward;
-  return forward > 0 && backward > 0;
-}
+ private:
+  std::vector<double> sums_;
+  std::int64_t steps_ = 0;
+  bool fits_ = true;
+};
 
 /// What all steps have taken.
 struct RunSums {
@@ -180,10 +133,49 @@ struct RunSums {
   double forward_exchange_us = 0;
   double backward_exchange_us = 0;
   double lookups = 0;
-  std::int64_t timed = 0;      ///< steps whose lookups have times of both passes
-  std::int64_t exchanged = 0;  ///< steps with both exchanges
+  RankSums lookups_sent{};
+  RankSums forward_bytes{};
+  RankSums backward_bytes{};
+  std::int64_t timed = 0;      ///< steps whose lookups have times of both passes, or that have none
+  std::int64_t exchanged = 0;  ///< steps with times of both exchanges
   std::int64_t counted = 0;    ///< steps that say their lookups
 };
+
+/// Indices go where their tables are: as many come as are looked up here.
+void add_lookups_sent(const StepSums& sums, RunSums& run) {
+  if (sums.checks != sums.forwards) return;
+  for (auto last = sums.integers.rbegin(); last != sums.integers.rend(); ++last) {
+    std::int64_t received = 0;
+    for (const std::int64_t values : (*last)->received) received += values;
+    if (received == sums.lookups) return run.lookups_sent.add((*last)->sent);
+  }
+}
+
+/// Adds what a step's exchanges send, and their times where it has them.
+void add_exchanges(const StepSums& sums, const LookupTimes& times, RunSums& run, KinetoRank& rank) {
+  add_lookups_sent(sums, run);
+  std::vector<TracedExchange> all;
+  for (const ExchangeEvent* own : sums.floats) {
+    all.push_back({*own->precision, own->sent, own->received});
+  }
+  const std::optional<ExchangeHalves> halves = exchange_halves(all);
+  if (!halves) return;
+  rank.forward = halves->forward.precision;
+  rank.backward = halves->backward.precision;
+  run.forward_bytes.add(halves->forward.bytes);
+  run.backward_bytes.add(halves->backward.bytes);
+  std::array<double, 2> us{};
+  bool timed = true;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    double own = times.kernels_us(sums.floats[k]->op);
+    if (sums.by_gloo.size() == all.size()) own = sums.by_gloo[k].us;
+    us[2 * k / all.size()] += own;
+    timed &= own > 0;
+  }
+  run.forward_exchange_us += us[0];
+  run.backward_exchange_us += us[1];
+  run.exchanged += timed ? 1 : 0;
+}
 
 Status add_step(const StepSums& sums, const LookupTimes& times, RunSums& run, KinetoRank& rank) {
   if (sums.backwards != sums.forwards) {
@@ -192,10 +184,9 @@ Status add_step(const StepSums& sums, const LookupTimes& times, RunSums& run, Ki
                          std::to_string(sums.forwards) + " as forward");
   }
   NEUROSHARD_RETURN_IF_ERROR(add_shapes(sums, rank.steps == 0, rank));
-  const bool exchanged =
-      add_exchanges(sums, times, rank, run.forward_exchange_us, run.backward_exchange_us);
-  run.timed += sums.forward_us > 0 && sums.backward_us > 0 ? 1 : 0;
-  run.exchanged += exchanged ? 1 : 0;
+  add_exchanges(sums, times, run, rank);
+  const bool timed = sums.forward_us > 0 && sums.backward_us > 0;
+  run.timed += timed || sums.forwards == 0 ? 1 : 0;
   run.forward_us += sums.forward_us;
   run.backward_us += sums.backward_us;
   run.lookups += static_cast<double>(sums.lookups);
@@ -214,6 +205,9 @@ void set_means(const RunSums& run, KinetoRank& rank) {
   if (run.counted == rank.steps) {
     rank.step.lookups = static_cast<std::int64_t>(run.lookups / steps + 0.5);
   }
+  rank.step.lookups_sent = run.lookups_sent.mean(rank.steps);
+  rank.step.forward_bytes = run.forward_bytes.mean(rank.steps);
+  rank.step.backward_bytes = run.backward_bytes.mean(rank.steps);
   if (run.exchanged < rank.steps) return;
   rank.step.forward_exchange_ms = mean_ms(run.forward_exchange_us);
   rank.step.backward_exchange_ms = mean_ms(run.backward_exchange_us);
@@ -228,16 +222,18 @@ Status add_kineto_steps(KinetoEvents& events, KinetoRank& rank) {
     events.steps.push_back({Limits::lowest(), Limits::infinity()});
   }
   rank.steps = 0;
+  rank.has_tables = !events.lookups.empty();
   RunSums run;
   for (const TimeRange& step : events.steps) {
     NEUROSHARD_ASSIGN_OR_RETURN(const StepSums sums, sums_of(events, times, step));
-    if (sums.forwards == 0) continue;  // a mark of a step that was not traced whole
-    NEUROSHARD_RETURN_IF_ERROR(add_step(sums, times, run, rank));
+    // Else a mark of a step that was not traced whole.
+    const bool whole = rank.has_tables ? sums.forwards > 0 : !sums.floats.empty();
+    if (whole) NEUROSHARD_RETURN_IF_ERROR(add_step(sums, times, run, rank));
   }
   if (rank.steps == 0) {
     return invalid_input(
         "found no operator fbgemm::split_embedding_codegen_lookup_*, expected FBGEMM's fused "
-        "lookups");
+        "lookups, or exchanges of a rank without tables");
   }
   set_means(run, rank);
   return {};

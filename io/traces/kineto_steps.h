@@ -16,6 +16,7 @@ struct KinetoEvents;
 struct KinetoRank {
   RankStep step;
   std::int64_t steps = 1;
+  bool has_tables = true;
   std::optional<std::int64_t> rank{};        ///< where the trace says it
   std::optional<std::int64_t> batch_size{};  ///< global
   std::optional<Precision> forward{};        ///< of the exchanges
@@ -27,7 +28,8 @@ struct KinetoRank {
 
 /// Sets the rank's number of steps, their means, batch and exchanges by what a trace has, all of
 /// which is one step where no step is marked. Sorts the events' operators. Errors: kInvalidInput
-/// for passes or steps that contradict each other, and where no step has a fused lookup.
+/// for passes or steps that contradict each other, and where no step has a fused lookup, nor one of
+/// a rank without them an exchange.
 Status add_kineto_steps(KinetoEvents& events, KinetoRank& rank);
 
 }  // namespace neuroshard::io

@@ -1,5 +1,6 @@
 #include "io/traces/kineto_trace.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <utility>
@@ -58,9 +59,11 @@ Status join_rank(const KinetoRank& rank, StepTrace& trace) {
     if (rank.forward && rank.backward)
       trace.exchange = ExchangeFormat{*rank.forward, *rank.backward};
   }
-  if (trace.batch_size != rank.batch_size || trace.steps != rank.steps) {
+  if (!trace.batch_size) trace.batch_size = rank.batch_size;
+  const bool other_batch = rank.batch_size && trace.batch_size != rank.batch_size;
+  if (other_batch || trace.steps != rank.steps) {
     return invalid_input(
-        "found other steps or another batch than of rank 0, expected traces of "
+        "found other steps or another batch than of the ranks before, expected traces of "
         "one run");
   }
   trace.ranks.push_back(rank.step);
@@ -91,6 +94,12 @@ Result<StepTrace> read_kineto_steps(const std::string& folder) {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_text_file(path));
     NEUROSHARD_ASSIGN_OR_RETURN(KinetoRank rank, parse_kineto_trace(bytes, path));
     NEUROSHARD_RETURN_IF_ERROR(place_rank(path, std::move(rank), ranks));
+  }
+  const bool tables = std::any_of(ranks.begin(), ranks.end(),
+                                  [](const auto& own) { return own.second.second.has_tables; });
+  if (!tables) {
+    return invalid_input(folder +
+                         ": found no rank with FBGEMM's fused lookups, expected one or more");
   }
   StepTrace trace;
   trace.source = "kineto";

@@ -15,10 +15,10 @@ namespace neuroshard::io {
 /// of the operators where the trace has no kernels, and nothing where its kernels do not say, in
 /// "External id", who launched them. Columns and batch are the shape of the
 /// gradient, lookups that of the indices whose bounds are checked: without `record_shapes` they are
-/// nothing. Exchanges are c10d::alltoall_base_ of floating point, the first of a step forward, the
-/// last backward; their times, of NCCL's kernels or of gloo's threads, include waiting for other
-/// ranks. Errors: kInvalidInput naming the source and the JSON path; a trace without a fused
-/// lookup. Thread-safe.
+/// nothing. Exchanges are c10d::alltoall_base_ of floating point, as exchange_halves() has them;
+/// their times, of NCCL's kernels or of gloo's threads, include waiting for other ranks. A rank
+/// with exchanges alone has no tables. Errors: kInvalidInput naming the source and the JSON path; a
+/// trace with neither fused lookups nor exchanges. Thread-safe.
 Result<KinetoRank> parse_kineto_trace(std::string_view bytes, const std::string& source);
 
 /// Those of a folder, *.json, a file of each rank: the trace says which, or the last number of the

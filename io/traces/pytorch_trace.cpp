@@ -1,11 +1,13 @@
 #include "io/traces/pytorch_trace.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "io/file.h"
 #include "io/json/json.h"
+#include "io/traces/exchange_halves.h"
 
 namespace neuroshard::io {
 namespace {
@@ -219,31 +221,24 @@ Result<Found> search_nodes(const JsonDocument& document) {
   return found;
 }
 
-std::vector<std::int64_t> bytes_of(const std::vector<std::int64_t>& values, Precision precision) {
-  std::vector<std::int64_t> bytes;
-  for (const std::int64_t count : values) {
-    bytes.push_back(
-        static_cast<std::int64_t>(exchange_bytes(static_cast<double>(count), precision)));
-  }
-  return bytes;
-}
-
-/// Embeddings go first, what comes back of them last. Lengths of bags are as many as those.
+/// Lengths of bags are as many as those.
 void assign_exchanges(const Found& found, PytorchRank& rank) {
   std::int64_t bags = 0;
   for (const std::int64_t count : found.bags) bags += count;
+  std::vector<TracedExchange> floats;
   for (const Exchange& exchange : found.exchanges) {
-    const auto precision = precision_of(exchange.type);
-    if (precision && !rank.forward) {
-      rank.forward = precision;
-      rank.step.forward_bytes = bytes_of(exchange.sent, *precision);
-    } else if (precision) {
-      rank.backward = precision;
-      rank.step.backward_bytes = bytes_of(exchange.sent, *precision);
+    if (const auto precision = precision_of(exchange.type)) {
+      floats.push_back({*precision, exchange.sent, exchange.received});
     } else if (exchange.received_sum() != bags) {
       rank.step.lookups_sent = exchange.sent;
     }
   }
+  std::optional<ExchangeHalves> halves = exchange_halves(floats);
+  if (!halves) return;
+  rank.forward = halves->forward.precision;
+  rank.backward = halves->backward.precision;
+  rank.step.forward_bytes = std::move(halves->forward.bytes);
+  rank.step.backward_bytes = std::move(halves->backward.bytes);
 }
 
 }  // namespace

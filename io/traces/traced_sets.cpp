@@ -1,10 +1,17 @@
 #include "io/traces/traced_sets.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace neuroshard::io {
 namespace {
+
+// How far a batch's lookups may be from what the tables say: pooling factors are means, of other
+// batches, too. Times of a quarter more lookups are a quarter longer.
+constexpr double kLookupsApart = 0.25;
+constexpr double kFewLookups = 64;
 
 Status check_shard(const Workload& workload, const Shard& shard) {
   const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
@@ -21,6 +28,44 @@ Status check_shard(const Workload& workload, const Shard& shard) {
                        "for others");
 }
 
+/// Columns of each device's outputs of a sample: one output for each feature.
+std::vector<std::int64_t> output_columns(const Workload& workload, const Plan& plan) {
+  std::vector<std::int64_t> columns(static_cast<std::size_t>(plan.devices));
+  for (const Shard& shard : plan.shards) {
+    const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
+    columns[static_cast<std::size_t>(shard.device)] +=
+        std::int64_t{shard.dim()} * (table.pooled ? table.features : 1);
+  }
+  return columns;
+}
+
+/// Lookups that each device's shards, of whole rows, have of a batch in the mean.
+std::vector<double> expected_lookups(const Workload& workload, const Plan& plan) {
+  std::vector<double> lookups(static_cast<std::size_t>(plan.devices));
+  for (const Shard& shard : plan.shards) {
+    lookups[static_cast<std::size_t>(shard.device)] +=
+        workload.tables[static_cast<std::size_t>(shard.table)].pooling_factor *
+        static_cast<double>(workload.batch_size);
+  }
+  return lookups;
+}
+
+/// kInvalidInput where the trainer looked up much more or less than the tables say.
+Status check_lookups(const StepTrace& trace, const Workload& workload, const Plan& plan) {
+  const std::vector<double> expected = expected_lookups(workload, plan);
+  for (std::size_t rank = 0; rank < expected.size(); ++rank) {
+    const std::optional<std::int64_t> found = trace.ranks[rank].lookups;
+    if (!found) continue;
+    const double apart = std::abs(static_cast<double>(*found) - expected[rank]);
+    if (apart <= kLookupsApart * expected[rank] + kFewLookups) continue;
+    return invalid_input("rank " + std::to_string(rank) + ": found " + std::to_string(*found) +
+                         " lookups in its trace, expected about " +
+                         std::to_string(std::llround(expected[rank])) +
+                         " by the tables' pooling factors");
+  }
+  return {};
+}
+
 Status check_same_run(const StepTrace& trace, const Workload& workload, const Plan& plan) {
   if (std::ssize(trace.ranks) != plan.devices) {
     return invalid_input("the plan: found " + std::to_string(plan.devices) + " devices, expected " +
@@ -30,7 +75,7 @@ Status check_same_run(const StepTrace& trace, const Workload& workload, const Pl
     return invalid_input("the tables: found a batch of " + std::to_string(workload.batch_size) +
                          ", expected " + std::to_string(*trace.batch_size) + " as in the traces");
   }
-  const std::vector<std::int64_t> columns = columns_of_devices(plan);
+  const std::vector<std::int64_t> columns = output_columns(workload, plan);
   for (std::size_t rank = 0; rank < columns.size(); ++rank) {
     const RankStep& step = trace.ranks[rank];
     if (!step.forward_ms || !step.backward_ms) {
@@ -74,6 +119,7 @@ Result<TracedSets> make_traced_sets(const StepTrace& trace, const Workload& work
         static_cast<std::int32_t>(sets.pool.size()));
     sets.pool.push_back(std::move(own));
   }
+  NEUROSHARD_RETURN_IF_ERROR(check_lookups(trace, workload, plan));
   for (std::size_t rank = 0; rank < by_device.size(); ++rank) {
     ComputeSample& sample = by_device[rank];
     sample.cost_ms = *trace.ranks[rank].forward_ms + *trace.ranks[rank].backward_ms;

@@ -21,9 +21,9 @@ struct TracedSets {
 };
 
 /// Errors: kInvalidInput where the traces have no times, or are of another plan: of other ranks,
-/// columns or another batch than the workload's; and for shards that cost data has no place for:
-/// of part of the rows, on every device, hot rows, in host memory, not pooled or not in fp32.
-/// REQUIRES that the plan fits the workload. Thread-safe.
+/// columns, another batch or lookups far from the workload's; and for shards that cost data has no
+/// place for: of part of the rows, on every device, hot rows, in host memory, not pooled or not in
+/// fp32. REQUIRES that the plan fits the workload. Thread-safe.
 Result<TracedSets> make_traced_sets(const StepTrace& trace, const Workload& workload,
                                     const Plan& plan);
 

@@ -130,6 +130,70 @@ BOOST_AUTO_TEST_CASE(on_a_gpu_times_are_those_of_the_kernels_launched_there) {
   BOOST_TEST(!rank.step.lookups.has_value());
 }
 
+// TorchRec exchanges the outputs of each kind of sharding by themselves.
+BOOST_AUTO_TEST_CASE(several_exchanges_are_one_of_each_direction) {
+  const KinetoRank one = test::value_of(parse_kineto_trace(gpu_trace(), "gpu.json"));
+  // Of 16 values and a millisecond: between the two others, and behind them.
+  const auto more = [](double start, int id) {
+    return event("cpu_op", "c10d::alltoall_base_", start, 1,
+                 R"("Concrete Inputs": ["", "", "", "[16]", "[16]", "True"],
+      "Input type": ["c10::Half", "c10::Half", "", "ScalarList", "ScalarList", "Scalar"],
+      "External id": )" +
+                     std::to_string(id)) +
+           event("kernel", "ncclDevKernel_SendRecv", 2000 + start, 1000,
+                 "\"External id\": " + std::to_string(id));
+  };
+  std::string text = gpu_trace();
+  text.insert(text.rfind("{}]}"), more(25, 20) + more(35, 21));
+  const KinetoRank two = test::value_of(parse_kineto_trace(text, "gpu.json"));
+  BOOST_TEST((two.step.forward_bytes == std::vector<std::int64_t>{128 + 32}));
+  BOOST_TEST((two.step.backward_bytes == std::vector<std::int64_t>{128 + 32}));
+  const auto near = boost::test_tools::tolerance(1e-9);
+  BOOST_TEST(two.step.forward_exchange_ms.value() == 1.3, near);
+  BOOST_TEST(two.step.backward_exchange_ms.value() == 1.5, near);
+  BOOST_TEST((two.forward == one.forward && two.step.dims == one.step.dims));
+  // Of three, or where other values come back, nobody knows which is which.
+  std::string three = gpu_trace();
+  three.insert(three.rfind("{}]}"), more(25, 20));
+  std::string other = gpu_trace();
+  const std::string splits = R"("[64]", "[64]")";
+  other.replace(other.rfind(splits), splits.size(), R"("[60]", "[64]")");
+  for (const std::string& unknown : {three, other}) {
+    const KinetoRank rank = test::value_of(parse_kineto_trace(unknown, "gpu.json"));
+    BOOST_TEST((!rank.forward && !rank.backward && !rank.step.forward_exchange_ms));
+    BOOST_TEST((rank.step.forward_bytes.empty() && rank.step.backward_bytes.empty()));
+    BOOST_TEST(rank.step.forward_ms.value() == 0.07, near);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_sequences_say_no_batch) {
+  std::string text = gpu_trace();
+  swap_words(text, "CppNode<SplitLookupFunction", "CppNode<SplitNoBagLookupFunction");
+  const KinetoRank rank = test::value_of(parse_kineto_trace(text, "gpu.json"));
+  BOOST_TEST(!rank.batch_size.has_value());
+  BOOST_TEST(rank.step.dims.value() == 12);
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_without_tables_is_one_of_the_ranks) {
+  std::string without = gloo_trace(1);
+  swap_words(without, "fbgemm::", "other::");
+  swap_words(without, "LookupFunction_", "OtherFunction_");
+  const test::TemporaryFolder folder;
+  put(folder, "worker_0.json", gloo_trace(0));
+  put(folder, "worker_1.json", without);
+  const StepTrace trace = test::value_of(read_kineto_steps(folder.path()));
+  const StepTrace both = test::value_of(read_kineto_steps(kineto_folder()));
+  BOOST_TEST((trace.ranks[0] == both.ranks[0]));
+  BOOST_TEST((trace.ranks[1].dims == 0 && trace.ranks[1].lookups == 0));
+  BOOST_TEST((trace.ranks[1].forward_ms == 0.0 && trace.ranks[1].backward_ms == 0.0));
+  BOOST_TEST((trace.ranks[1].forward_bytes == both.ranks[1].forward_bytes));
+  BOOST_TEST(trace.ranks[1].forward_exchange_ms.value() > 0);
+  swap_words(without, "\"rank\": 1", "\"rank\": 0");
+  std::filesystem::remove(folder.file("worker_1.json"));
+  put(folder, "worker_0.json", without);
+  check_refused(read_kineto_steps(folder.path()).status(), {"no rank with FBGEMM's fused lookups"});
+}
+
 BOOST_AUTO_TEST_CASE(times_may_be_since_1970_as_older_pytorch_writes_them) {
   const KinetoRank rank = test::value_of(parse_kineto_trace(gpu_trace(), "gpu.json"));
   const KinetoRank since_1970 =

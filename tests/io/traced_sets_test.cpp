@@ -61,6 +61,25 @@ BOOST_AUTO_TEST_CASE(each_rank_is_a_set_of_its_shards) {
   BOOST_TEST((again == sets.collection));
 }
 
+BOOST_AUTO_TEST_CASE(a_table_has_an_output_for_each_feature) {
+  TracedRun run;
+  run.workload.tables[0].features = 2;
+  run.trace.ranks[0].dims = 2 * 64 + 16;
+  BOOST_TEST(make_traced_sets(run.trace, run.workload, run.plan).ok());
+  run.trace.ranks[0].dims = 80;
+  check_refused(run.refusal(), {"rank 0: found 144 columns in the plan, expected 80"});
+}
+
+BOOST_AUTO_TEST_CASE(other_lookups_than_those_of_the_tables_are_no_measurement_of_them) {
+  TracedRun run;
+  for (Table& table : run.workload.tables) table.pooling_factor = 10;
+  run.trace.ranks[0].lookups = 2 * 1280 * 12 / 10;  // a fifth more than in the mean
+  run.trace.ranks[1].lookups = 1280;
+  BOOST_TEST(make_traced_sets(run.trace, run.workload, run.plan).ok());
+  run.trace.ranks[0].lookups = 640;
+  check_refused(run.refusal(), {"rank 0: found 640 lookups in its trace, expected about 2560"});
+}
+
 BOOST_AUTO_TEST_CASE(other_runs_and_shards_without_a_place_are_refused) {
   TracedRun run;
   run.trace.ranks[1].dims = 64;
