@@ -49,7 +49,9 @@ std::string measurement_table(const Console& console, const MeasureOutcome& outc
     if (outcome.predicted) {
       const double predicted = outcome.predicted->per_device[d].compute_ms;
       cells.push_back(milliseconds(predicted, largest));
-      cells.push_back(fixed_decimals(100 * (predicted / device.compute_ms - 1), 1) + " %");
+      const bool known = device.compute_ms > 0;  // a simulated device without tables takes nothing
+      cells.push_back(known ? fixed_decimals(100 * (predicted / device.compute_ms - 1), 1) + " %"
+                            : "-");
     }
     table.add(std::move(cells), device.total_ms() >= largest ? Style::kBold : Style::kPlain);
   }

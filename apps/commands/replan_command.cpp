@@ -51,10 +51,11 @@ class ReplanCommand final : public Command {
                &cluster_.host_memory_bytes)
         .default_text("the plan's, or not watched");
     flags
-        .bytes("move-limit",
-               "the most bytes that may come to devices that do not hold them: weights and "
-               "optimizer states; 0 = nothing moves",
-               &move_limit_, 0)
+        .bytes(
+            "move-limit",
+            "the most bytes that may come to devices that do not hold them: weights and "
+            "optimizer states; 0 = nothing moves but row shards of tables that have other rows now",
+            &move_limit_, 0)
         .required();
     declare_cost_model(flags, &cost_model_).default_text(kPlansCostModel);
     robust_.declare(flags);

@@ -16,6 +16,8 @@ namespace {
 
 constexpr const char* kResultsFormat = "neuroshard-benchmark-results";
 constexpr double kLeastMs = 1e-9;  // above 0, far below any launch
+// A median of both passes is not the sum of theirs, but never so far from it.
+constexpr double kPartsApart = 2;
 
 /// Fills the collection and the samples, without times. `shards`: those that there are.
 Status read_benchmark(const JsonDocument& document, std::int64_t shards, MeasuredSets& measured) {
@@ -88,11 +90,17 @@ Status read_times(JsonObject& root, std::vector<ComputeSample>& samples) {
   std::size_t index = 0;
   for (const JsonValue set : sets) {
     NEUROSHARD_ASSIGN_OR_RETURN(JsonObject times, set.object());
+    double parts = 0;
     for (const char* key : {"forward_ms", "backward_ms"}) {
-      NEUROSHARD_RETURN_IF_ERROR(times.number(key, kLeastMs, kMaxCostMs).status());
+      NEUROSHARD_ASSIGN_OR_RETURN(const double ms, times.number(key, kLeastMs, kMaxCostMs));
+      parts += ms;
     }
-    NEUROSHARD_ASSIGN_OR_RETURN(samples[index++].cost_ms,
-                                times.number("total_ms", kLeastMs, kMaxCostMs));
+    double& total = samples[index++].cost_ms;
+    NEUROSHARD_ASSIGN_OR_RETURN(total, times.number("total_ms", kLeastMs, kMaxCostMs));
+    if (total < parts / kPartsApart || total > parts * kPartsApart) {
+      NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue found, times.at("total_ms"));
+      return found.unexpected("about " + format_number(parts) + ", its forward and backward pass");
+    }
     NEUROSHARD_RETURN_IF_ERROR(times.finish());
   }
   return {};

@@ -71,6 +71,8 @@ BOOST_AUTO_TEST_CASE(results_that_are_not_of_these_sets_are_refused) {
           "made/results.json: $.sets: found 2 sets, expected the 3 of benchmark.json");
   refused([](json::object& bad) { bad["sets"].at(1).as_object()["total_ms"] = 0; },
           "made/results.json: $.sets[1].total_ms: found 0, expected");
+  refused([](json::object& bad) { bad["sets"].at(1).as_object()["total_ms"] = 1000; },
+          "made/results.json: $.sets[1].total_ms: found 1000, expected about ");
   refused([](json::object& bad) { bad["sets"].at(2).as_object()["forward_ms"] = nullptr; },
           "made/results.json: $.sets[2].forward_ms: found null, expected");
   refused([](json::object& bad) { bad["sets"].at(0).as_object().erase("backward_ms"); },

@@ -105,10 +105,12 @@ BOOST_AUTO_TEST_CASE(a_profile_of_known_tables_is_data_to_train_on) {
   std::string tables =
       R"({"format": "neuroshard-tables", "version": 1, "batch_size": 128, "tables": [)";
   const std::vector<int> dims{16, 32, 64, 16};
+  const std::vector<int> lookups{1, 4, 2, 4};  // rank 0 looks up 3 rows a sample, rank 1 8
   for (std::size_t k = 0; k < dims.size(); ++k) {
     tables += (k == 0 ? "" : ",") + std::string(R"({"name": "t)") + std::to_string(k) +
               R"(", "rows": )" + std::to_string(1000 * (k + 1)) + R"(, "dim": )" +
-              std::to_string(dims[k]) + R"(, "pooling_factor": 2, "zipf_alpha": 1})";
+              std::to_string(dims[k]) + R"(, "pooling_factor": )" + std::to_string(lookups[k]) +
+              R"(, "zipf_alpha": 1})";
   }
   folder.write("tables.json", tables + "]}");
   const auto shard = [](int table, int dim, int device) {
