@@ -9,9 +9,9 @@
 
 namespace neuroshard::search {
 
-/// Of few tables, the first plan or a cheaper one, with plans beside it that cost little more, in
-/// which each table is wholly in one of the layouts_of() it, and all pieces are placed anew by
-/// load.
+/// Of few tables, or some dozens where costs add up, the first plan or a cheaper one, with plans
+/// beside it that cost little more, in which each table is wholly in one of the layouts_of() it,
+/// and all pieces are placed anew by load.
 ///
 /// Walks change piece after piece, and hardly ever get a table into another layout while others lie
 /// beside it: on the way a device has twice what it should. Nor do they know what halves of rows
