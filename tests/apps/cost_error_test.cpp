@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/apps/process.h"
+#include "tests/support/sanitized.h"
 
 namespace {
 
@@ -106,8 +107,8 @@ BOOST_AUTO_TEST_CASE(gaps_within_the_error_are_no_savings) {
            "--samples", "300", "--output", folder.file("comm")});
   checked({"train", "compute", "--data", data, "--target", "log_ms", "--epochs", "3", "--members",
            "1", "--output", model});
-  checked({"train", "comm", "--data", folder.file("comm"), "--epochs", "60", "--base", model,
-           "--output", model});
+  checked({"train", "comm", "--data", folder.file("comm"), "--epochs",
+           neuroshard::test::unless_sanitized("60", "10"), "--base", model, "--output", model});
   const PlannedBy own(model);
   const double share = own.document().at("cost_error").at("share").to_number<double>();
   BOOST_TEST(share > 0.1);
@@ -167,6 +168,8 @@ BOOST_AUTO_TEST_CASE(evaluate_finds_an_error_out_and_a_file_keeps_it) {
   BOOST_TEST(!std::filesystem::exists(folder.file("never.safetensors")));
 }
 
+const std::string kCalibrationEpochs = neuroshard::test::unless_sanitized("30", "3");
+
 /// Both halves of a shipped model, with a few samples of other hardware.
 BOOST_AUTO_TEST_CASE(calibrate_tells_the_error_before_and_after) {
   const TemporaryFolder folder;
@@ -175,14 +178,16 @@ BOOST_AUTO_TEST_CASE(calibrate_tells_the_error_before_and_after) {
            "--output", folder.file("few")});
   checked({"collect", "comm", "--backend", "sim", "--profile", "V100-32G", "--devices", "4",
            "--samples", "40", "--output", folder.file("few_comm")});
-  const Outcome compute = checked({"calibrate", "compute", "--base", "h200_sim", "--data",
-                                   folder.file("few"), "--epochs", "30", "--output", model});
+  const Outcome compute =
+      checked({"calibrate", "compute", "--base", "h200_sim", "--data", folder.file("few"),
+               "--epochs", kCalibrationEpochs, "--output", model});
   BOOST_TEST(has(compute.out, "data SIMULATED hardware V100-32G, nvswitch, 60 samples"),
              compute.out);
   BOOST_TEST(has(compute.out, "compute  before"), compute.out);
   BOOST_TEST(has(compute.out, "compute  after"), compute.out);
-  const Outcome comm = checked({"calibrate", "comm", "--base", model, "--data",
-                                folder.file("few_comm"), "--epochs", "30", "--output", model});
+  const Outcome comm =
+      checked({"calibrate", "comm", "--base", model, "--data", folder.file("few_comm"), "--epochs",
+               kCalibrationEpochs, "--output", model});
   BOOST_TEST(has(comm.out, "backward_comm  after"), comm.out);
   const PlannedBy own(model);
   BOOST_TEST(own.document().at("cost_error").at("share").to_number<double>() > 0);

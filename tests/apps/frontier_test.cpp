@@ -7,6 +7,7 @@
 #include "tests/apps/json_output.h"
 #include "tests/apps/one_line.h"
 #include "tests/apps/process.h"
+#include "tests/support/sanitized.h"
 
 namespace {
 
@@ -23,11 +24,13 @@ using neuroshard::test::TemporaryFolder;
 
 const std::string kExample = source_file("examples/dlrm_dcnv2.json");
 
+const std::string kFrontierEvaluations = neuroshard::test::unless_sanitized("1000", "200");
+
 /// Of the example's 26 tables, 97.4 GiB; the same plans on every machine.
 Outcome asked(const std::vector<std::string>& more) {
   std::vector<std::string> arguments{"frontier",     "--tables",      kExample,
                                      "--cost-model", "torchrec",      "--devices",
-                                     "8,4",          "--evaluations", "1000"};
+                                     "8,4",          "--evaluations", kFrontierEvaluations};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_command(arguments);
 }
@@ -150,7 +153,7 @@ BOOST_AUTO_TEST_CASE(points_for_a_trainer_are_plans_that_it_runs) {
   for (const std::string target : {"hugectr", "torchrec"}) {
     const Outcome outcome =
         run_command({"frontier", "--tables", kExample, "--devices", "6,7", "--target", target,
-                     "--evaluations", "1000", "--output", "-"});
+                     "--evaluations", kFrontierEvaluations, "--output", "-"});
     BOOST_TEST(outcome.exit_code == 0, outcome.err);
     const json::array points = points_in(outcome.out);
     BOOST_TEST_REQUIRE(points.size() >= 4U);  // those of walks among them

@@ -33,10 +33,11 @@ std::vector<std::string> examples_in(const std::string& help) {
   return examples;
 }
 
-/// Whether the examples of a command are long work: searches, measurements, trainings.
+/// Whether the examples of a command are long work: searches, measurements, trainings, collections.
 bool is_long_work(const std::string& command) {
-  constexpr std::array<std::string_view, 8> kLong{"bench",  "calibrate", "compare", "evaluate",
-                                                  "export", "frontier",  "measure", "train"};
+  constexpr std::array<std::string_view, 12> kLong{"bench",    "calibrate", "collect",  "compare",
+                                                   "evaluate", "export",    "frontier", "measure",
+                                                   "plan",     "replan",    "sweep",    "train"};
   return std::any_of(kLong.begin(), kLong.end(),
                      [&](std::string_view one) { return command.starts_with(one); });
 }

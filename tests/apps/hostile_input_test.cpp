@@ -193,8 +193,11 @@ BOOST_AUTO_TEST_CASE(cost_models) {
 BOOST_AUTO_TEST_CASE(cost_data) {
   const TemporaryFolder folder;
   const std::string data = folder.file("data");
+  const std::string pool = folder.file("pool.json");  // each refusal reads it all
+  BOOST_REQUIRE(run_command({"tables", "generate", "--count", "50", "--output", pool}).exit_code ==
+                0);
   BOOST_REQUIRE(run_command({"collect", "compute", "--backend", "sim", "--profile", "H200-141G",
-                             "--samples", "20", "--output", data})
+                             "--samples", "20", "--tables", pool, "--output", data})
                     .exit_code == 0);
   const std::string lines = slurp(data + "/data.txt");
   const auto train = [&] {

@@ -8,6 +8,7 @@
 
 #include "tests/apps/one_line.h"
 #include "tests/apps/process.h"
+#include "tests/support/sanitized.h"
 
 namespace {
 
@@ -20,11 +21,13 @@ using neuroshard::test::TemporaryFolder;
 
 const std::string kHostTables = source_file("examples/dlrm_dcnv2.json");
 
+const std::string kHostEvaluations = neuroshard::test::unless_sanitized("2000", "300");
+
 Outcome planned_on_hosts(std::vector<std::string> more, const std::string& devices = "64") {
-  std::vector<std::string> arguments{"plan",     "--tables",        kHostTables, "--devices",
-                                     devices,    "--device-memory", "80GB",      "--cost-model",
-                                     "torchrec", "--format",        "torchrec",  "--evaluations",
-                                     "2000",     "--output"};
+  std::vector<std::string> arguments{
+      "plan",           "--tables",     kHostTables, "--devices", devices,    "--device-memory",
+      "80GB",           "--cost-model", "torchrec",  "--format",  "torchrec", "--evaluations",
+      kHostEvaluations, "--output"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_command(arguments);
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/apps/process.h"
+#include "tests/support/sanitized.h"
 
 namespace {
 
@@ -74,14 +75,16 @@ BOOST_AUTO_TEST_CASE(hugectrs_row_wise_plan_goes_through_every_command) {
   BOOST_TEST(back.out == slurp(plan));
 }
 
+const std::string kEvaluations = neuroshard::test::unless_sanitized("20000", "2000");
+
 BOOST_AUTO_TEST_CASE(plans_deal_rows_out_where_that_is_cheaper_and_lists_cost_what_is_said) {
   const TemporaryFolder folder;
   const std::string plan = folder.file("plan.json");
   const std::string lists = folder.file("lists.json");
   const auto planned = [&](const std::string& model, const std::vector<std::string>& more) {
     std::vector<std::string> arguments{
-        "plan", "--tables",     kPublicTables, "--devices",     "16",    "--device-memory",
-        "80GB", "--cost-model", model,         "--evaluations", "20000", "--devices-per-host",
+        "plan", "--tables",     kPublicTables, "--devices",     "16",         "--device-memory",
+        "80GB", "--cost-model", model,         "--evaluations", kEvaluations, "--devices-per-host",
         "8"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_command(arguments);

@@ -21,6 +21,11 @@ using neuroshard::test::slurp;
 using neuroshard::test::source_file;
 using neuroshard::test::TemporaryFolder;
 
+/// A file of two tables, for notes that do not go by the tables.
+std::string two_tables(const TemporaryFolder& folder) {
+  return folder.write("two.csv", "name,rows,dim,pooling_factor\nuser,1000,8,2\nitem,1000,8,2\n");
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(notes)
@@ -107,8 +112,7 @@ BOOST_AUTO_TEST_CASE(costs_of_more_devices_than_the_cost_model_has_seen_are_call
       "h200_sim: trained on 2 to 1024 devices, what it says of 1025 is a guess\n";
   const TemporaryFolder folder;
   const std::string plan = folder.file("plan.json");
-  const std::vector<std::string> tables{"--tables", source_file("examples/dlrm_dcnv2.json"),
-                                        "--device-memory", "80GB"};
+  const std::vector<std::string> tables{"--tables", two_tables(folder), "--device-memory", "80GB"};
   std::vector<std::string> search{"plan",        "--devices", "1025", "--algorithm",
                                   "size-greedy", "--output",  plan};
   std::vector<std::string> costs{"simulate", "--plan", plan};
@@ -237,19 +241,10 @@ BOOST_AUTO_TEST_CASE(flags_that_change_nothing_are_told) {
 BOOST_AUTO_TEST_CASE(what_hosts_change_is_told_where_the_cost_models_know_none) {
   const TemporaryFolder folder;
   const auto notes = [&](const std::string& format, const std::string& model) {
-    std::vector<std::string> arguments{"plan",
-                                       "--tables",
-                                       source_file("examples/dlrm_dcnv2.json"),
-                                       "--devices",
-                                       "8",
-                                       "--device-memory",
-                                       "80GB",
-                                       "--algorithm",
-                                       "size-greedy",
-                                       "--devices-per-host",
-                                       "4",
-                                       "--cost-model",
-                                       model};
+    std::vector<std::string> arguments{
+        "plan", "--tables",    two_tables(folder), "--devices",          "8", "--device-memory",
+        "80GB", "--algorithm", "size-greedy",      "--devices-per-host", "4", "--cost-model",
+        model};
     if (!format.empty()) {
       arguments.insert(arguments.end(), {"--format", format, "--output", folder.file("plan")});
     }

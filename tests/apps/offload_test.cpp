@@ -10,6 +10,7 @@
 #include "tests/apps/json_output.h"
 #include "tests/apps/one_line.h"
 #include "tests/apps/process.h"
+#include "tests/support/sanitized.h"
 
 namespace {
 
@@ -24,6 +25,9 @@ using neuroshard::test::TemporaryFolder;
 /// MLPerf's DLRM-DCNv2, 97.4 GiB, on eight devices that hold 64 GiB of it.
 const std::string kOffloadTables = source_file("examples/dlrm_dcnv2.json");
 
+/// Of every search here; what clusters are told does not depend on how good their plans are.
+const std::string kOffloadEvaluations = neuroshard::test::unless_sanitized("2000", "300");
+
 using Flags = std::map<std::string, std::string>;
 
 /// With `changed` flags; those that are empty are left out.
@@ -32,7 +36,7 @@ std::vector<std::string> offload_arguments(const Flags& changed) {
               {"device-memory", "8GiB"},
               {"host-memory", "100GiB"},
               {"cost-model", "torchrec"},
-              {"evaluations", "2000"}};
+              {"evaluations", kOffloadEvaluations}};
   for (const auto& [name, value] : changed) flags[name] = value;
   std::vector<std::string> arguments{"plan", "--tables", kOffloadTables};
   for (const auto& [name, value] : flags) {
@@ -151,9 +155,9 @@ BOOST_AUTO_TEST_CASE(where_host_memory_changes_nothing_a_note_says_so) {
 
 BOOST_AUTO_TEST_CASE(a_sweep_tells_which_clusters_need_the_hosts_memory) {
   const std::vector<std::string> arguments{
-      "sweep",           "--tables",      kOffloadTables,  "--devices", "8",
-      "--device-memory", "8GiB,80GB",     "--host-memory", "100GiB",    "--cost-model",
-      "torchrec",        "--evaluations", "2000"};
+      "sweep",           "--tables",      kOffloadTables,     "--devices", "8",
+      "--device-memory", "8GiB,80GB",     "--host-memory",    "100GiB",    "--cost-model",
+      "torchrec",        "--evaluations", kOffloadEvaluations};
   const Outcome shown = run_command(arguments);
   BOOST_TEST(shown.exit_code == 0, shown.err);
   BOOST_TEST(shown.out.find("of limit  on hosts  shards") != std::string::npos, shown.out);
@@ -194,7 +198,7 @@ BOOST_AUTO_TEST_CASE(algorithms_are_compared_with_tables_in_host_memory) {
                                      "--cost-model",
                                      "torchrec",
                                      "--evaluations",
-                                     "2000",
+                                     kOffloadEvaluations,
                                      "--output",
                                      "-",
                                      "--algorithms",
@@ -221,9 +225,9 @@ BOOST_AUTO_TEST_CASE(replanning_watches_the_memory_of_hosts_where_it_is_told) {
       {{"devices", "16"}, {"device-memory", "2GiB"}, {"host-memory", "50GB"}, {"output", file}});
   BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
   const auto replanned = [&](std::vector<std::string> more) {
-    more.insert(more.begin(),
-                {"replan", "--tables", kOffloadTables, "--plan", file, "--device-memory", "2GiB",
-                 "--move-limit", "10GB", "--cost-model", "torchrec", "--evaluations", "2000"});
+    more.insert(more.begin(), {"replan", "--tables", kOffloadTables, "--plan", file,
+                               "--device-memory", "2GiB", "--move-limit", "10GB", "--cost-model",
+                               "torchrec", "--evaluations", kOffloadEvaluations});
     return run_command(more);
   };
   const Outcome kept = replanned({"--host-memory", "50GB", "--output", folder.file("next.json")});

@@ -14,6 +14,7 @@
 
 #include "tests/apps/json_output.h"
 #include "tests/apps/process.h"
+#include "tests/support/sanitized.h"
 
 namespace {
 
@@ -239,10 +240,11 @@ BOOST_AUTO_TEST_CASE(under_additive_costs_plans_are_held_against_a_lower_bound) 
   BOOST_TEST(run_command(example_plan_arguments()).out.find("above the best plan") ==
              std::string::npos);
   const TemporaryFolder folder;
-  const Outcome compared = run_command(
-      {"compare", "--tables", generated_pool(folder), "--tasks", source_file("examples/tasks.txt"),
-       "--devices", "4", "--device-memory", "20GiB", "--algorithms", "size-greedy,refine",
-       "--evaluations", "5000", "--cost-model", "torchrec"});
+  const Outcome compared =
+      run_command({"compare", "--tables", generated_pool(folder), "--tasks",
+                   source_file("examples/tasks.txt"), "--devices", "4", "--device-memory", "20GiB",
+                   "--algorithms", "size-greedy,refine", "--evaluations",
+                   neuroshard::test::unless_sanitized("5000", "1000"), "--cost-model", "torchrec"});
   BOOST_TEST(compared.exit_code == 0, compared.err);
   const auto above_bound = [&](const std::string& algorithm) {
     const std::size_t line = compared.out.find("\n" + algorithm);

@@ -12,6 +12,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "tests/support/sanitized.h"
+
 namespace neuroshard::test {
 namespace {
 
@@ -185,7 +187,7 @@ std::vector<std::string> example_plan_arguments(const std::vector<std::string>& 
                                      "--device-memory",
                                      "80GB",
                                      "--evaluations",
-                                     "20000"};
+                                     unless_sanitized("20000", "1000")};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/apps/process.h"
+#include "tests/support/sanitized.h"
 
 namespace {
 
@@ -24,11 +25,13 @@ Words joined(Words words, const Words& more) {
   return words;
 }
 
+const std::string kTargetEvaluations = neuroshard::test::unless_sanitized("20000", "1000");
+
 class ExamplePlans {
  public:
   Outcome plan(const Words& more) const {
     return run_command(joined({"plan", "--tables", kTables, "--devices", "8", "--device-memory",
-                               "80GB", "--evaluations", "20000", "--output", plan_},
+                               "80GB", "--evaluations", kTargetEvaluations, "--output", plan_},
                               more));
   }
   Outcome of_plan(const std::string& command, const Words& more) const {
