@@ -11,6 +11,7 @@
 #include "engine/core/shard_bytes.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/planner.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard {
 BOOST_AUTO_TEST_SUITE(buffered_plans)
@@ -39,7 +40,7 @@ Workload random_workload(Rng& rng) {
 PlanOptions few_evaluations(const std::string& algorithm) {
   PlanOptions options;
   options.algorithm = algorithm;
-  options.evaluations = 2000;
+  options.evaluations = test::unless_sanitized(2000, 500);
   options.row_splits = RowSplits::kAny;
   options.data_parallel = true;
   return options;

@@ -50,7 +50,7 @@ Workload random_workload(Rng& rng) {
 PlanOptions options_of(const std::string& algorithm, bool replicate) {
   PlanOptions options;
   options.algorithm = algorithm;
-  options.evaluations = 20'000;
+  options.evaluations = test::unless_sanitized(20'000, 4000);
   options.data_parallel = replicate;
   return options;
 }

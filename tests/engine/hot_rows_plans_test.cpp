@@ -41,7 +41,7 @@ const CostModels& hundreds() {
 
 PlanResult with_hot_rows(const Workload& workload, const Cluster& cluster, bool hot) {
   PlanOptions options;
-  options.evaluations = test::unless_sanitized(30'000, 3000);
+  options.evaluations = test::unless_sanitized(30'000, 1000);
   options.hot_rows = hot;
   return make_plan(workload, cluster, hundreds(), options).value();
 }
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(trainers_that_send_all_bags_have_hot_rows_of_single_lookups
     table.pooled = k >= 10;
   }
   PlanOptions options;
-  options.evaluations = 5'000;
+  options.evaluations = test::unless_sanitized(5'000, 1'000);
   options.hot_rows = true;
   const auto sums_with_hot_rows = [&] {
     int sums = 0;
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(trainers_that_send_all_bags_have_hot_rows_of_single_lookups
 BOOST_AUTO_TEST_CASE(hot_rows_keep_to_their_memory) {
   const Workload workload = skewed_tables(150, 1, 1.05);
   PlanOptions options;
-  options.evaluations = 5'000;
+  options.evaluations = test::unless_sanitized(5'000, 1'000);
   options.hot_rows = true;
   options.hot_memory_bytes = 200'000;
   const PlanResult little = make_plan(workload, kManyHosts, hundreds(), options).value();

@@ -12,6 +12,7 @@
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/planner.h"
 #include "io/tables/tables.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard {
 
@@ -159,7 +160,7 @@ BOOST_AUTO_TEST_CASE(plans_in_rows_are_not_the_only_ones_where_nothing_else_move
   const CostModels models = load_cost_models("h200_sim")->models;
   const auto cost_with = [&](RowSplits rows) {
     PlanOptions options;
-    options.evaluations = 30'000;
+    options.evaluations = test::unless_sanitized(30'000, 6'000);
     options.row_splits = rows;
     return make_plan(workload, {12, 73'670'698}, models, options)->cost.cost_ms;
   };

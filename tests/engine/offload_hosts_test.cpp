@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(plans_on_the_way_keep_to_the_memory_of_hosts) {
                           .devices_per_host = 4};
     FullestHost fullest(workload, cluster.devices_per_host);
     PlanOptions options;
-    options.evaluations = test::unless_sanitized(20'000, 5000);
+    options.evaluations = test::unless_sanitized(20'000, 1000);
     options.plans = &fullest;
     BOOST_REQUIRE(make_plan(workload, cluster, models, options).ok());
     BOOST_TEST(fullest.plans > 0, seed);
@@ -84,7 +84,8 @@ BOOST_AUTO_TEST_CASE(a_table_that_no_host_holds_is_in_rows_over_all) {
                         .memory_bytes = 446'651'919,
                         .host_memory_bytes = 959'300'000,
                         .devices_per_host = 2};
-  for (const std::int64_t evaluations : {300, 3000, test::unless_sanitized(30'000, 6000)}) {
+  for (const std::int64_t evaluations :
+       {300, test::unless_sanitized(3000, 1000), test::unless_sanitized(30'000, 3000)}) {
     PlanOptions options;
     options.evaluations = evaluations;
     const Result<PlanResult> found = make_plan(workload, cluster, models, options);

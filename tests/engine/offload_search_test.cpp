@@ -38,7 +38,7 @@ Result<PlanResult> plan_in(const Setting& setting, const Workload& workload,
   const CostModels models = load_cost_models("torchrec")->models;
   PlanOptions options;
   options.algorithm = algorithm;
-  options.evaluations = test::unless_sanitized(3000, 1000);
+  options.evaluations = test::unless_sanitized(3000, 300);
   const Cluster cluster{.devices = setting.devices,
                         .memory_bytes = setting.device_memory,
                         .host_memory_bytes = setting.host_memory,
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_table_of_host_memory_alone_takes_some_even_where_devices_
 }
 
 BOOST_AUTO_TEST_CASE(hosts_share_tables_that_none_of_them_holds_alone) {
-  const Workload workload = large_tables(24, 9);
+  const Workload workload = large_tables(test::unless_sanitized(24, 12), 9);
   const std::int64_t all = workload_bytes(workload);
   // On two hosts of four devices with little more than what the tables need, there is no room for
   // an arrangement by costs alone.
@@ -199,8 +199,8 @@ BOOST_AUTO_TEST_CASE(a_larger_budget_tries_more_choices) {
     options.evaluations = evaluations;
     return make_plan(workload, {8, 8'000'000'000, 1000 * kGiB}, models, options).value();
   };
-  const PlanResult usual = plan(test::unless_sanitized(100'000, 5'000));
-  const PlanResult larger = plan(test::unless_sanitized(300'000, 15'000));
+  const PlanResult usual = plan(test::unless_sanitized(100'000, 1'000));
+  const PlanResult larger = plan(test::unless_sanitized(300'000, 3'000));
   BOOST_TEST(larger.evaluations > usual.evaluations);
   BOOST_TEST(larger.cost.cost_ms <= usual.cost.cost_ms);
 }
@@ -211,7 +211,8 @@ BOOST_AUTO_TEST_CASE(budgets_of_plans_are_kept_whatever_is_asked_for) {
   const CostModels models = load_cost_models("torchrec")->models;
   for (const std::int64_t host_memory : {std::int64_t{0}, 1000 * kGiB}) {
     for (const bool equal_columns : {false, true}) {
-      for (const std::int64_t budget : {1, 300, 3000, test::unless_sanitized(30'000, 6000)}) {
+      for (const std::int64_t budget :
+           {1, 300, test::unless_sanitized(3000, 1000), test::unless_sanitized(30'000, 3000)}) {
         PlanOptions options;
         options.evaluations = budget;
         options.trainer.equal_columns = equal_columns;
@@ -265,7 +266,7 @@ BOOST_AUTO_TEST_CASE(replanning_keeps_to_the_memory_of_hosts_where_it_is_told) {
     };
     const auto next = [&](std::int64_t host_memory) {
       PlanOptions options;
-      options.evaluations = test::unless_sanitized(20'000, 5000);
+      options.evaluations = test::unless_sanitized(20'000, 1000);
       const Cluster cluster{.devices = 8,
                             .memory_bytes = 2 * kGiB,
                             .host_memory_bytes = host_memory,

@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(plans_do_not_depend_on_threads_and_come_again) {
   const Workload workload = large_tables(40, 10);
   CostModels models = load_cost_models("torchrec")->models;
   PlanOptions options;
-  options.evaluations = test::unless_sanitized(5000, 2000);
+  options.evaluations = test::unless_sanitized(5000, 1000);
   options.threads = 1;
   const Plan one = make_plan(workload, {8, kGiB, 4000 * kGiB}, models, options)->plan;
   options.threads = 4;
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_plan_on_any_number_of_threads)
   const Workload workload = test::generated_tables(20, rng);
   const Cluster cluster{.devices = 4, .memory_bytes = 16 * kGiB};
   PlanOptions options;
-  options.evaluations = test::unless_sanitized(20'000, 3000);
+  options.evaluations = test::unless_sanitized(20'000, 1500);
   options.seed = 5;
   options.row_splits = RowSplits::kEven;  // what both models know
   const RobustPlan one = make_robust_plan(any_file, workload, cluster, both, options).value();

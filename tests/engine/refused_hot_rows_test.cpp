@@ -68,9 +68,9 @@ BOOST_AUTO_TEST_CASE(another_plan_is_searched_without_them) {
 }
 
 BOOST_AUTO_TEST_CASE(both_searches_together_keep_to_one_time_limit) {
-  const Workload workload = gaining_tables(150);
+  const Workload workload = gaining_tables(test::unless_sanitized(150, 50));
   PlanOptions options;
-  options.time_limit_s = test::unless_sanitized(2, 8);
+  options.time_limit_s = test::unless_sanitized(2, 4);
   options.hot_rows = true;
   const PlanResult cold =
       make_plan_for(stone_with(false), workload, kSixtyFour, h100_networks(), options).value();
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(who_asked_to_stop_waits_for_no_other_search) {
   const Workload workload = gaining_tables(150);
   CancelToken stop;
   PlanOptions options;
-  options.evaluations = 1000;
+  options.evaluations = test::unless_sanitized(1000, 300);
   options.hot_rows = true;
   options.cancel = &stop;
   PlanFile file = stone_with(false);

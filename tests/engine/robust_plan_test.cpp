@@ -44,7 +44,7 @@ struct TwoModels {
 
 PlanOptions repeatable() {
   PlanOptions options;
-  options.evaluations = test::unless_sanitized(20'000, 4000);
+  options.evaluations = test::unless_sanitized(20'000, 1500);
   options.seed = 5;
   options.row_splits = RowSplits::kEven;  // what both models know
   return options;

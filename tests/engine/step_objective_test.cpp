@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(plans_of_steps_are_no_longer_than_those_of_hugectrs_planner
             problem, {.row_splits = RowSplits::kAny, .devices_per_host = kHost, .replicate = true})
             .value();
     PlanOptions options;
-    options.evaluations = test::unless_sanitized(30'000, 10'000);
+    options.evaluations = test::unless_sanitized(30'000, 4'000);
     options.data_parallel = true;
     for (const StepSchedule schedule : {StepSchedule::kTorchRec, StepSchedule::kHugectr}) {
       const PlanResult found =
