@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(sets_of_tables_are_measured) {
   BOOST_REQUIRE_MESSAGE(made.ok(), made.status().message());
   GroundTruth& truth = **made;
   Workload workload{{table_of(20000, 128, 10, 1), table_of(500, 4, 1, 0)},
-                    test::unless_sanitized(4096, 512)};
+                    test::unless_sanitized(4096, 128)};
   workload.tables[1].optimizer = Optimizer::kRowwiseAdagrad;
   const std::vector<Shard> shards{{0, 0, 20000, 0, 64, 0},
                                   {0, 0, 9000, 64, 128, 0},

@@ -131,8 +131,9 @@ struct TrainingRun {
 /// Every fourth step is of another size, as the last batch of an epoch is. Twelve steps have both
 /// issued, captured and replayed.
 constexpr int kSteps = test::unless_sanitized(30, 12);
-constexpr int kBatch = test::unless_sanitized(200, 40);
-constexpr int kSamples = test::unless_sanitized(300, 80);
+constexpr int kBatch = test::unless_sanitized(200, 24);
+constexpr int kLastBatch = test::unless_sanitized(30, 10);
+constexpr int kSamples = test::unless_sanitized(300, 40);
 
 TrainingRun train(const Backend& backend, const SetNetworkSpec& spec) {
   Rng rng(3);
@@ -143,7 +144,7 @@ TrainingRun train(const Backend& backend, const SetNetworkSpec& spec) {
   BOOST_REQUIRE(trainer->start(random_parameters(spec, rng)).ok());
   TrainingRun run;
   for (int step = 0; step < kSteps; ++step) {
-    const int size = step % 4 == 3 ? 30 : kBatch;
+    const int size = step % 4 == 3 ? kLastBatch : kBatch;
     std::vector<std::int32_t> batch;
     for (int i = 0; i < size; ++i) batch.push_back((step * 37 + i) % kSamples);
     StepOptions options;

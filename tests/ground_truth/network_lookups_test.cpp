@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/cost_model/shipped_models.h"
@@ -47,14 +48,16 @@ const std::vector<Kind> kSetKinds{
 /// Of a batch size.
 constexpr std::int64_t kSets = test::unless_sanitized(150, 40);
 constexpr std::int64_t kExchanges = test::unless_sanitized(40, 3);
+/// Which the sets are of; exchanges, of which there are fewer, are of all 300.
+constexpr std::int32_t kTablesOfSets = test::unless_sanitized(300, 60);
 
 /// Tables of another seed than those that scripts/pretrain.sh trains with, generated once for all
 /// kinds: under sanitizers that takes longer than all else.
-const std::vector<Table>& unknown_tables(std::int64_t batch_size) {
-  static std::map<std::int64_t, std::vector<Table>> tables;
-  std::vector<Table>& own = tables[batch_size];
+const std::vector<Table>& unknown_tables(std::int64_t batch_size, std::int32_t count = 300) {
+  static std::map<std::pair<std::int64_t, std::int32_t>, std::vector<Table>> tables;
+  std::vector<Table>& own = tables[{batch_size, count}];
   if (own.empty()) {
-    own = value_of(generate_tables({.count = 300, .seed = 20, .batch_size = batch_size})).tables;
+    own = value_of(generate_tables({.count = count, .seed = 20, .batch_size = batch_size})).tables;
   }
   return own;
 }
@@ -78,7 +81,7 @@ Metrics error_of_sets(const LearnedFrom& learned, const Kind& kind) {
     const TemporaryFolder folder;
     const CollectOptions options = options_of(kind, folder, batch_size, kSets);
     const auto truth = sim(learned.profile);
-    value_of(collect_compute(*truth, unknown_tables(batch_size), options));
+    value_of(collect_compute(*truth, unknown_tables(batch_size, kTablesOfSets), options));
     data.push_back(value_of(read_compute_dataset(options.output)));
   }
   const CostModels models = value_of(load_shipped_models(learned.model)).models;
