@@ -64,6 +64,13 @@ std::string gain_text(const std::string& source, double now_ms, double cost_ms,
                                                : "\n");
 }
 
+std::string regret_gain_text(const std::string& source, double now, double regret) {
+  const auto percent = [](double share) { return fixed_decimals(100 * share, 2) + " %"; };
+  const std::string running = source + " has a largest regret of " + percent(now);
+  if (regret >= now) return running + ", and no plan with a smaller one was found\n";
+  return running + ", this plan " + percent(regret) + "\n";
+}
+
 std::string moves_text(const Console& console, const Workload& workload, const Plan& from,
                        const Plan& to, std::int64_t limit_bytes) {
   const HeldCells held(workload, from);

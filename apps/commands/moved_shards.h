@@ -14,6 +14,9 @@ namespace neuroshard::apps {
 std::string gain_text(const std::string& source, double now_ms, double cost_ms,
                       const CostError& error);
 
+/// The same of a plan for several cost models: their largest regrets, shares of a cost.
+std::string regret_gain_text(const std::string& source, double now, double regret);
+
 /// How many bytes come to devices that do not hold them when `to` takes the place of `from`, and of
 /// which shards: a row each, those with the most bytes first, ten of them at most.
 std::string moves_text(const Console& console, const Workload& workload, const Plan& from,

@@ -242,6 +242,9 @@ class ReplanCommand final : public Command {
     if (!missing.empty()) {
       return source + " lacks " + counted(std::ssize(missing), "table") + " that this plan has\n";
     }
+    if (robust_plan_.running_regret) {
+      return regret_gain_text(source, *robust_plan_.running_regret, robust_plan_.largest_regret());
+    }
     if (could_stay(input.loaded.workload, now.plan, cluster_)) {
       return gain_text(source, now.cost.cost_ms, cost.cost_ms, error_of(models, cost));
     }

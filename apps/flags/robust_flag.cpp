@@ -1,9 +1,5 @@
 #include "apps/flags/robust_flag.h"
 
-#include <algorithm>
-
-#include "io/text.h"
-
 namespace neuroshard::apps {
 
 void RobustFlag::declare(FlagSet& flags) {
@@ -24,10 +20,6 @@ Result<std::vector<std::string>> RobustFlag::names(const FlagSet& flags) const {
   }
   if (names_.size() == 1) {
     return invalid_input("--robust: found one cost model, expected at least 2");
-  }
-  for (const std::string& name : names_) {
-    if (std::count(names_.begin(), names_.end(), name) == 1) continue;
-    return invalid_input("--robust: found '" + io::printable(name) + "' twice, expected it once");
   }
   return names_;
 }

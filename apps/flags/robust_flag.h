@@ -19,8 +19,8 @@ class RobustFlag {
   [[nodiscard]] bool given() const { return !names_.empty(); }
   /// kInvalidInput for a format that searches are to choose.
   [[nodiscard]] Status check(const ExchangeAsked& exchange) const;
-  /// Those of the flag, where it is given. Errors: kInvalidInput with --cost-model, for one alone
-  /// and for one that is named twice.
+  /// Those of the flag, where it is given. Errors: kInvalidInput with --cost-model and for one
+  /// alone.
   [[nodiscard]] Result<std::vector<std::string>> names(const FlagSet& flags) const;
 
  private:

@@ -63,16 +63,16 @@ neuroshard_status neuroshard_planner_plan(const neuroshard_planner* planner,
     NEUROSHARD_ASSIGN_OR_RETURN(const GivenSearch search, read_plan_search(given));
     warn_of_target(*planner, devices, given.row_splits, search.options);
     warn_of_hot_rows(*planner, search.options, given.hot_memory_bytes != 0);
-    return search_plan(
-        *planner, *workload, devices, search.options, {given.progress, given.progress_user_data},
-        [&](const CostModels& models, const PlanOptions& own, Cluster& place) {
-          const ClusterSearch one = [&](const Cluster& tried) {
-            return plan_for_target(search.target, *workload, tried, models, own,
-                                   [&](const std::string& note) { warn_if_any(*planner, note); });
-          };
-          if (!places.any_exchange) return one(place);
-          return search_any_exchange(workload->workload, models, one, place);
-        });
+    return search_plan(*planner, *workload, devices, search.options,
+                       {given.progress, given.progress_user_data},
+                       [&](const CostModels& models, const PlanOptions& own, Cluster& place) {
+                         const ClusterSearch one = [&](const Cluster& tried) {
+                           return plan_for_target(search.target, *workload, tried, models, own,
+                                                  warnings_of(*planner));
+                         };
+                         if (!places.any_exchange) return one(place);
+                         return search_any_exchange(workload->workload, models, one, place);
+                       });
   });
 }
 
@@ -91,9 +91,9 @@ neuroshard_status neuroshard_planner_replan(const neuroshard_planner* planner,
     warn_of_target(*planner, near.devices, near.given.row_splits, near.search.options);
     return search_near(*planner, *workload, near,
                        [&](const CostModels& models, const PlanOptions& own, Cluster& place) {
-                         return replan_for_target(
-                             near.search.target, *workload, place, models, near.running, near.limit,
-                             own, [&](const std::string& note) { warn_if_any(*planner, note); });
+                         return replan_for_target(near.search.target, *workload, place, models,
+                                                  near.running, near.limit, own,
+                                                  warnings_of(*planner));
                        });
   });
 }
@@ -110,8 +110,7 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     auto result = std::make_unique<neuroshard_plan>(*plan);
     NEUROSHARD_ASSIGN_OR_RETURN(
         result->document,
-        numbered_for(*workload, *plan, "plan", io::UnknownTables::kRenamed,
-                     [&](const std::string& note) { warn_if_any(*planner, note); }));
+        numbered_for(*workload, *plan, "plan", io::UnknownTables::kRenamed, warnings_of(*planner)));
     const io::PlanDocument& own = result->document;
     const NamedCostModels& models = *planner->models;
     const std::int32_t per_host = own.places.devices_per_host;

@@ -32,6 +32,10 @@ void warn_if_any(const neuroshard_planner& planner, const std::string& warning) 
   if (!warning.empty()) log_line(planner, NEUROSHARD_LOG_WARNING, warning);
 }
 
+std::function<void(const std::string&)> warnings_of(const neuroshard_planner& planner) {
+  return [&planner](const std::string& warning) { warn_if_any(planner, warning); };
+}
+
 void warn_of_simulation(const neuroshard_planner& planner) {
   if (!simulated(planner.models->models)) return;
   log_line(planner, NEUROSHARD_LOG_WARNING, "cost model " + describe(*planner.models));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "engine/api/handles.h"
@@ -17,6 +18,9 @@ void log_line(const neuroshard_planner& planner, std::int32_t level, const std::
 
 /// Nothing for an empty one.
 void warn_if_any(const neuroshard_planner& planner, const std::string& warning);
+
+/// The same as a function; the planner must outlive it.
+std::function<void(const std::string&)> warnings_of(const neuroshard_planner& planner);
 
 /// Where the planner's costs come from, if any of them are simulated.
 void warn_of_simulation(const neuroshard_planner& planner);

@@ -19,8 +19,8 @@ Result<Replanning> read_replanning(const neuroshard_planner& planner,
   NEUROSHARD_RETURN_IF_ERROR(check_one_exchange(places));
   Replanning read;
   NEUROSHARD_ASSIGN_OR_RETURN(
-      read.running, numbered_for(workload, *now, "now", io::UnknownTables::kDropped,
-                                 [&](const std::string& note) { warn_if_any(planner, note); }));
+      read.running,
+      numbered_for(workload, *now, "now", io::UnknownTables::kDropped, warnings_of(planner)));
   read.devices = places.like(read.running);
   NEUROSHARD_ASSIGN_OR_RETURN(read.given, read_optional_struct(options, "options"));
   NEUROSHARD_ASSIGN_OR_RETURN(read.search, read_search(read.given));

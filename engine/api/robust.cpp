@@ -1,6 +1,5 @@
 // Plans for several cost models at once.
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -63,10 +62,6 @@ std::vector<const CostModels*> all_models_of(const Planners& planners) {
   std::vector<const CostModels*> models;
   for (const neuroshard_planner& one : planners) models.push_back(&models_of(one));
   return models;
-}
-
-std::function<void(const std::string&)> warnings_of(const neuroshard_planner& planner) {
-  return [&planner](const std::string& warning) { warn_if_any(planner, warning); };
 }
 
 /// What search_plan() and neuroshard_planner_create() tell of the first models alone, of the others

@@ -78,6 +78,10 @@ StepLoad MlpEvaluator::common_load(const search::PlanBatch& batch, std::size_t p
   const double each = 1.0 / devices_;  // all devices' are counted
   load.replicas = {kMsPerNs * static_cast<double>(all.forward_ns) * each,
                    kMsPerNs * static_cast<double>(all.backward_ns) * each};
+  if (all.forward_ns > 0 || all.backward_ns > 0) {
+    load.replicas.forward_ms += dense_->replica_launch.forward_ms;
+    load.replicas.backward_ms += dense_->replica_launch.backward_ms;
+  }
   load.reduced_bytes = static_cast<double>(all.reduced_bytes) * each;
   if (batch.work.empty()) return load;
   std::int64_t lookups = 0;

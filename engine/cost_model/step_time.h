@@ -57,6 +57,7 @@ struct DenseTime {
   /// Where tables on every device are looked up beside the exchanges: what each takes. Empty: they
   /// are looked up with a device's shards.
   std::vector<ReplicaLookup> replicas{};
+  ReplicaLookup replica_launch{};  ///< what these take together beside that, if there are any
 
   /// Of the gradients of replicas that are so many bytes in fp32, on their own: what it takes
   /// longer until all gradients are added up.

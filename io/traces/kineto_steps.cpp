@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "io/traces/exchange_halves.h"
@@ -137,6 +139,8 @@ struct RunSums {
   RankSums forward_bytes{};
   RankSums backward_bytes{};
   std::int64_t timed = 0;      ///< steps whose lookups have times of both passes, or that have none
+  std::int64_t halved = 0;     ///< steps that say which exchanges are forward
+  bool one_format = true;      ///< in those steps
   std::int64_t exchanged = 0;  ///< steps with times of both exchanges
   std::int64_t counted = 0;    ///< steps that say their lookups
 };
@@ -160,8 +164,9 @@ void add_exchanges(const StepSums& sums, const LookupTimes& times, RunSums& run,
   }
   const std::optional<ExchangeHalves> halves = exchange_halves(all);
   if (!halves) return;
-  rank.forward = halves->forward.precision;
-  rank.backward = halves->backward.precision;
+  const auto formats = std::pair(halves->forward.precision, halves->backward.precision);
+  if (run.halved++ == 0) std::tie(rank.forward, rank.backward) = formats;
+  run.one_format &= formats == std::pair(rank.forward, rank.backward);
   run.forward_bytes.add(halves->forward.bytes);
   run.backward_bytes.add(halves->backward.bytes);
   std::array<double, 2> us{};
@@ -205,6 +210,7 @@ void set_means(const RunSums& run, KinetoRank& rank) {
   if (run.counted == rank.steps) {
     rank.step.lookups = static_cast<std::int64_t>(run.lookups / steps + 0.5);
   }
+  if (run.halved < rank.steps || !run.one_format) rank.forward = rank.backward = std::nullopt;
   rank.step.lookups_sent = run.lookups_sent.mean(rank.steps);
   rank.step.forward_bytes = run.forward_bytes.mean(rank.steps);
   rank.step.backward_bytes = run.backward_bytes.mean(rank.steps);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -56,15 +57,16 @@ Status join_rank(const KinetoRank& rank, StepTrace& trace) {
     trace.steps = rank.steps;
     trace.batch_size = rank.batch_size;
     trace.hardware = rank.hardware;
-    if (rank.forward && rank.backward)
-      trace.exchange = ExchangeFormat{*rank.forward, *rank.backward};
   }
   if (!trace.batch_size) trace.batch_size = rank.batch_size;
+  std::optional<ExchangeFormat> exchange = trace.exchange;
+  if (rank.forward && rank.backward) exchange = ExchangeFormat{*rank.forward, *rank.backward};
+  if (!trace.exchange) trace.exchange = exchange;
   const bool other_batch = rank.batch_size && trace.batch_size != rank.batch_size;
-  if (other_batch || trace.steps != rank.steps) {
+  if (other_batch || trace.steps != rank.steps || trace.exchange != exchange) {
     return invalid_input(
-        "found other steps or another batch than of the ranks before, expected traces of "
-        "one run");
+        "found other steps, another batch or exchanges in another format than of the ranks before, "
+        "expected traces of one run");
   }
   trace.ranks.push_back(rank.step);
   return {};

@@ -28,18 +28,18 @@ Status check_shard(const Workload& workload, const Shard& shard) {
                        "for others");
 }
 
-/// Columns of each device's outputs of a sample: one output for each feature.
+/// Columns of each device's outputs of a sample, one for each feature. REQUIRES check_shard() of
+/// all.
 std::vector<std::int64_t> output_columns(const Workload& workload, const Plan& plan) {
   std::vector<std::int64_t> columns(static_cast<std::size_t>(plan.devices));
   for (const Shard& shard : plan.shards) {
     const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
-    columns[static_cast<std::size_t>(shard.device)] +=
-        std::int64_t{shard.dim()} * (table.pooled ? table.features : 1);
+    columns[static_cast<std::size_t>(shard.device)] += std::int64_t{shard.dim()} * table.features;
   }
   return columns;
 }
 
-/// Lookups that each device's shards, of whole rows, have of a batch in the mean.
+/// Lookups that each device's shards have of a batch in the mean. REQUIRES the same.
 std::vector<double> expected_lookups(const Workload& workload, const Plan& plan) {
   std::vector<double> lookups(static_cast<std::size_t>(plan.devices));
   for (const Shard& shard : plan.shards) {
@@ -107,19 +107,19 @@ Collection collection_of(const StepTrace& trace, const Workload& workload) {
 
 Result<TracedSets> make_traced_sets(const StepTrace& trace, const Workload& workload,
                                     const Plan& plan) {
+  for (const Shard& shard : plan.shards) NEUROSHARD_RETURN_IF_ERROR(check_shard(workload, shard));
   NEUROSHARD_RETURN_IF_ERROR(check_same_run(trace, workload, plan));
+  NEUROSHARD_RETURN_IF_ERROR(check_lookups(trace, workload, plan));
   TracedSets sets;
   sets.collection = collection_of(trace, workload);
   std::vector<ComputeSample> by_device(static_cast<std::size_t>(plan.devices));
   for (const Shard& shard : plan.shards) {
-    NEUROSHARD_RETURN_IF_ERROR(check_shard(workload, shard));
     Table own = workload.tables[static_cast<std::size_t>(shard.table)];
     own.dim = shard.dim();
     by_device[static_cast<std::size_t>(shard.device)].tables.push_back(
         static_cast<std::int32_t>(sets.pool.size()));
     sets.pool.push_back(std::move(own));
   }
-  NEUROSHARD_RETURN_IF_ERROR(check_lookups(trace, workload, plan));
   for (std::size_t rank = 0; rank < by_device.size(); ++rank) {
     ComputeSample& sample = by_device[rank];
     sample.cost_ms = *trace.ranks[rank].forward_ms + *trace.ranks[rank].backward_ms;

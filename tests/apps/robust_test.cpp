@@ -77,6 +77,7 @@ BOOST_AUTO_TEST_CASE(a_replan_takes_several_models_too) {
   const Outcome outcome = replan({"--evaluations", "3000", "--output", next});
   BOOST_REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
   BOOST_TEST(outcome.out.find("largest regret ") != std::string::npos, outcome.out);
+  BOOST_TEST(outcome.out.find("now.json has a largest regret of ") != std::string::npos);
   const json::value written = json::parse(slurp(next));
   BOOST_TEST(written.at("robust").as_array().size() == 2U);
   BOOST_TEST(written.at("provenance").at("cost_model").as_string() == "h200_sim");

@@ -171,6 +171,34 @@ BOOST_AUTO_TEST_CASE(a_device_that_waits_for_rows_takes_no_longer_for_its_lookup
   }
 }
 
+// Lookups of tables on every device are launched by themselves, however few there are.
+BOOST_AUTO_TEST_CASE(the_first_table_on_every_device_costs_a_launch) {
+  Rng rng(7);
+  Workload workload = test::generated_tables(13, rng);
+  for (Table& table : workload.tables) table.dim = 64;
+  workload.tables.back().rows = 200;
+  workload.tables.back().pooling_factor = 1;
+  DenseModel model = test::dcnv2();
+  model.bottom.back() = 64;
+  model.schedule = StepSchedule::kHugectr;
+  model.cuda_graph = false;
+  CostModels models = load_shipped_models("h100_sim").value().models;
+  models.dense = simulated_dense_part(hardware_of(8), model, {"model.json", "sha"}).value();
+  Plan plan{8, {}};
+  for (std::int32_t table = 0; table < 13; ++table) {
+    plan.shards.push_back(whole_table(workload, table, table % 8));
+  }
+  std::vector<double> found;
+  std::vector<double> steps;
+  for (const bool everywhere : {false, true}) {
+    if (everywhere) plan.shards.back().device = kEveryDevice;
+    found.push_back(simulate(workload, plan, models, cluster_of(8))->cost_ms);
+    steps.push_back(simulate_iteration(hardware_of(8), workload, plan, model)->iteration_ms);
+  }
+  BOOST_TEST(steps[1] > steps[0] + 0.05);
+  BOOST_TEST(found[1] - found[0] == steps[1] - steps[0], boost::test_tools::tolerance(0.1));
+}
+
 // With one cost for whole steps, lookups that hide behind them count no more than they do there.
 BOOST_AUTO_TEST_CASE(no_placement_has_a_shorter_step_than_that_of_exact) {
   Rng rng(5);

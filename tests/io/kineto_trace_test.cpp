@@ -166,6 +166,23 @@ BOOST_AUTO_TEST_CASE(several_exchanges_are_one_of_each_direction) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_format_that_changes_from_step_to_step_is_none) {
+  std::string text = gpu_trace();
+  swap_words(text, "c10::Half", "float");
+  std::string steps = gpu_trace();
+  const auto begin = text.find("{\"ph\"");
+  text = text.substr(begin, text.rfind("{}]}") - begin);
+  for (const char* place : {"10.", "12.", "16.", "20.", "30.", "31.", "40."}) {
+    swap_words(text, "\"ts\": " + std::string(place), "\"ts\": 50" + std::string(place));
+  }
+  steps.insert(steps.rfind("{}]}"), text + event("user_annotation", "ProfilerStep#1", 0, 4000, "") +
+                                        event("user_annotation", "ProfilerStep#2", 4000, 4000, ""));
+  const KinetoRank rank = test::value_of(parse_kineto_trace(steps, "gpu.json"));
+  BOOST_TEST(rank.steps == 2);
+  BOOST_TEST((!rank.forward && !rank.backward));
+  BOOST_TEST((rank.step.forward_bytes == std::vector<std::int64_t>{(128 + 256) / 2}));
+}
+
 BOOST_AUTO_TEST_CASE(gradients_of_sequences_say_no_batch) {
   std::string text = gpu_trace();
   swap_words(text, "CppNode<SplitLookupFunction", "CppNode<SplitNoBagLookupFunction");

@@ -56,6 +56,9 @@ class RobustSearch final : public PlanSink {
     for (std::size_t k = 0; k < best_ms_.size(); ++k) {
       found_.costs.push_back({best.costs[k], best_ms_[k]});
     }
+    if (may_stay_) {  // then it was the first to be found
+      found_.running_regret = largest_regret(candidates_.front().costs, best_ms_);
+    }
     found_.plan.plan = best.plan;
     if (!hot_rows(best.plan).empty()) found_.plan.hot_rows_refused.clear();
     found_.plan.cost = best.costs.front();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct RobustPlan {
   /// By the models' order, and what each said of the plan that was searched under it alone.
   std::vector<RobustCost> costs;
   std::vector<double> own_ms;
+  /// The largest regret of the plan that runs, where one was replanned that could stay.
+  std::optional<double> running_regret{};
 
   [[nodiscard]] double largest_regret() const;
 };
