@@ -175,6 +175,29 @@ BOOST_AUTO_TEST_CASE(
              "--devices-per-host: found 4, expected a divisor of 6 devices");
 }
 
+// A plan that a format was chosen by is made as those of the rows are: for the target.
+BOOST_AUTO_TEST_CASE(a_format_is_chosen_by_plans_that_the_target_runs) {
+  const std::vector<std::string> given{"--tables",        source_file("examples/dlrm_dcnv2.json"),
+                                       "--devices",       "16",
+                                       "--device-memory", "60GB",
+                                       "--cost-model",    "torchrec",
+                                       "--target",        "torchrec",
+                                       "--evaluations",   "300",
+                                       "--exchange",      "auto",
+                                       "--output",        "-"};
+  const auto found = [&](const char* command) {
+    std::vector<std::string> arguments{command};
+    arguments.insert(arguments.end(), given.begin(), given.end());
+    const Outcome outcome = run_command(arguments);
+    BOOST_REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+    return boost::json::parse(outcome.out);
+  };
+  const boost::json::value plan = found("plan");
+  const boost::json::value row = found("sweep").at("clusters").at(0);
+  BOOST_TEST(row.at("exchange") == plan.at("exchange"));
+  BOOST_TEST(row.at("cost_ms").to_number<double>() <= plan.at("cost_ms").to_number<double>());
+}
+
 BOOST_AUTO_TEST_CASE(fewer_devices_than_a_host_has_are_one_host) {
   const auto of_hosts = [](const std::vector<std::string>& hosts) {
     std::vector<std::string> more{"--cost-model", "torchrec", "--output", "-"};
