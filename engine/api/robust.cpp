@@ -1,5 +1,6 @@
 // Plans for several cost models at once.
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -95,6 +96,23 @@ std::vector<io::CostByModel> costs_of(const Planners& planners, const RobustPlan
   return costs;
 }
 
+/// What `make` finds for all models, with what each of them says of it. `search` makes a caller's
+/// plan of what a search finds.
+Result<std::unique_ptr<neuroshard_plan>> with_costs(
+    const Planners& planners,
+    const std::function<Result<RobustPlan>(const PlanOptions&, const Cluster&)>& make,
+    const std::function<Result<std::unique_ptr<neuroshard_plan>>(const Search&)>& search) {
+  RobustPlan robust;
+  const Search run = [&](const CostModels&, const PlanOptions& own,
+                         const Cluster& place) -> Result<PlanResult> {
+    NEUROSHARD_ASSIGN_OR_RETURN(robust, make(own, place));
+    return robust.plan;
+  };
+  NEUROSHARD_ASSIGN_OR_RETURN(std::unique_ptr<neuroshard_plan> found, search(run));
+  found->document.by_models = costs_of(planners, robust);
+  return found;
+}
+
 }  // namespace
 }  // namespace neuroshard::api
 
@@ -119,21 +137,16 @@ neuroshard_status neuroshard_planner_plan_robust(const neuroshard_planner* plann
     NEUROSHARD_ASSIGN_OR_RETURN(const Planners planners,
                                 planners_of(*planner, others, count, devices.devices_per_host));
     warn_before(planners, devices, workload->workload, given, search.options);
-    RobustPlan robust;
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        std::unique_ptr<neuroshard_plan> found,
-        search_plan(*planner, *workload, devices, search.options,
-                    {given.progress, given.progress_user_data},
-                    [&](const CostModels&, const PlanOptions& own,
-                        const Cluster& place) -> Result<PlanResult> {
-                      NEUROSHARD_ASSIGN_OR_RETURN(
-                          robust, robust_plan_for_target(search.target, *workload, place,
-                                                         all_models_of(planners), own,
-                                                         warnings_of(*planner)));
-                      return robust.plan;
-                    }));
-    found->document.by_models = costs_of(planners, robust);
-    return found;
+    return with_costs(
+        planners,
+        [&](const PlanOptions& own, const Cluster& place) {
+          return robust_plan_for_target(search.target, *workload, place, all_models_of(planners),
+                                        own, warnings_of(*planner));
+        },
+        [&](const Search& run) {
+          return search_plan(*planner, *workload, devices, search.options,
+                             {given.progress, given.progress_user_data}, run);
+        });
   });
 }
 
@@ -152,20 +165,14 @@ neuroshard_status neuroshard_planner_replan_robust(
         const Planners planners,
         planners_of(*planner, others, count, near.devices.devices_per_host));
     warn_before(planners, near.devices, workload->workload, near.given, near.search.options);
-    RobustPlan robust;
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        std::unique_ptr<neuroshard_plan> found,
-        search_near(*planner, *workload, near,
-                    [&](const CostModels&, const PlanOptions& own,
-                        const Cluster& place) -> Result<PlanResult> {
-                      NEUROSHARD_ASSIGN_OR_RETURN(
-                          robust, robust_replan_for_target(near.search.target, *workload, place,
-                                                           all_models_of(planners), near.running,
-                                                           near.limit, own, warnings_of(*planner)));
-                      return robust.plan;
-                    }));
-    found->document.by_models = costs_of(planners, robust);
-    return found;
+    return with_costs(
+        planners,
+        [&](const PlanOptions& own, const Cluster& place) {
+          return robust_replan_for_target(near.search.target, *workload, place,
+                                          all_models_of(planners), near.running, near.limit, own,
+                                          warnings_of(*planner));
+        },
+        [&](const Search& run) { return search_near(*planner, *workload, near, run); });
   });
 }
 
