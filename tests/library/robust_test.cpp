@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_robust_replan_moves_no_more_than_the_limit_and_regrets_no
           std::max(before, must(alone.simulate(workload, now)).cost_ms() / costs[k].best_ms - 1);
     }
     BOOST_TEST(largest_regret(near) <= before);
-    BOOST_TEST((limit == 0) == (largest_regret(near) == before));
+    if (limit > 0) BOOST_TEST(largest_regret(near) < before);
     BOOST_TEST(near.cost_ms() == costs[0].cost_ms);
   }
 }

@@ -69,8 +69,9 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
     evaluations: plans to put a cost on: the same model gives the same plan in every run, unless
         `timeout_seconds` ends the search.
     previous_plan: a ShardingPlan, a Plan, the folder of an earlier `save_to`, or a file in it: what
-        runs now. The plan costs no more and brings at most `move_limit` bytes, such as "4GB", to
-        ranks that do not hold them; by default none, so that a restart moves nothing.
+        runs now. The plan costs no more (with `robust`: has no larger largest regret) and brings at
+        most `move_limit` bytes, such as "4GB", to ranks that do not hold them; by default none, so
+        that a restart moves nothing.
     buffers: what a step keeps of lookups and outputs, see neuroshard_engine.plan().
     save_to: a folder for tables.json, plan.json, torchrec.json, report.txt and report.html.
     threads: of the search; 0 for one per hardware thread.
