@@ -69,8 +69,10 @@ def main():
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"format": "neuroshard-tables", "version": 1, "batch_size": 4096,
                        "tables": tables}, file)
+        # With all layouts, the cheapest plans of sequences may have no columns.
+        layouts = ("--row-splits", "off") if devices == 4 else ("--data-parallel", "on")
         study.neuroshard("plan", "--tables", path, "--devices", devices, "--device-memory", MEMORY,
-                         "--cost-model", MODEL, "--data-parallel", "on", "--evaluations",
+                         "--cost-model", MODEL, *layouts, "--evaluations",
                          20000, "--format", "torchrec", "--output", plan)
         own = json.loads(study.neuroshard("simulate", "--tables", path, "--plan", plan,
                                           "--device-memory", MEMORY, "--cost-model", MODEL,
