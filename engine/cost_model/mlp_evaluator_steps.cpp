@@ -13,7 +13,7 @@ constexpr double kMsPerNs = 1e-6;
 constexpr double kNsPerMs = 1e6;
 constexpr double kMostMs = 1e6;         // of a shard: networks that overflow say more
 constexpr double kLookupParts = 1000;   // of DeviceWork
-constexpr double kWaitRounding = 1e-4;  // of those parts, and of floats
+constexpr double kWaitRounding = 1e-4;  // waits are compared by rounded lookups, in floats
 
 /// Never NaN, so that plans can be compared: infinities of opposite signs are an infinite cost.
 double comparable(double ms) { return ms == ms ? ms : std::numeric_limits<double>::infinity(); }
