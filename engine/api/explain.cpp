@@ -81,8 +81,7 @@ neuroshard_status neuroshard_planner_explain(const neuroshard_planner* planner,
                                 read_options(wanted, workload->workload.tables.size()));
     NEUROSHARD_ASSIGN_OR_RETURN(
         const io::PlanDocument document,
-        numbered_for(*workload, *plan, "plan", io::UnknownTables::kRenamed,
-                     [&](const std::string& note) { warn_if_any(*planner, note); }));
+        numbered_for(*workload, *plan, "plan", io::UnknownTables::kRenamed, warnings_of(*planner)));
     NEUROSHARD_RETURN_IF_ERROR(check_same_batch(*workload, *plan));
     NEUROSHARD_RETURN_IF_ERROR(check_same_devices(given, *plan));
     NEUROSHARD_RETURN_IF_ERROR(check_one_exchange(given));

@@ -36,8 +36,7 @@ search::Exchanged MlpEvaluator::exchanged(const ShardShape& shape) const {
     all.work.lookups = std::llround(kLookupParts * lookups_of_shape(workload_, shape));
   }
   if (dense_->shares.empty()) return all;
-  const double launches =
-      dense_->launch_forward_ms + dense_->launch_backward_ms + dense_->launches_saved_ms;
+  const double launches = dense_->launches_ms() + dense_->launches_saved_ms;
   const double ms = std::clamp(compute_.cost_if_known(shape) - launches, 0.0, kMostMs);
   const LookupShares& shares = dense_->shares[table];
   const double rows =
@@ -65,8 +64,7 @@ double MlpEvaluator::lookups_ms(const search::DeviceWork& work, float compute) c
   const double each = static_cast<double>(work.lookups) / kLookupParts;
   const double waits = with_input(0, static_cast<float>(each));
   if (compute > waits * (1 + kWaitRounding)) return lookups;
-  const double launches = dense_->launch_forward_ms + dense_->launch_backward_ms;
-  const double empty = std::max(launches, empty_cost() - dense_->launches_saved_ms);
+  const double empty = std::max(dense_->launches_ms(), empty_cost() - dense_->launches_saved_ms);
   return std::min(lookups, empty + kMsPerNs * static_cast<double>(work.all_ns));
 }
 
@@ -79,8 +77,8 @@ StepLoad MlpEvaluator::common_load(const search::PlanBatch& batch, std::size_t p
   load.replicas = {kMsPerNs * static_cast<double>(all.forward_ns) * each,
                    kMsPerNs * static_cast<double>(all.backward_ns) * each};
   if (all.forward_ns > 0 || all.backward_ns > 0) {
-    load.replicas.forward_ms += dense_->replica_launch.forward_ms;
-    load.replicas.backward_ms += dense_->replica_launch.backward_ms;
+    load.replicas.forward_ms += dense_->launch_forward_ms;
+    load.replicas.backward_ms += dense_->launch_backward_ms;
   }
   load.reduced_bytes = static_cast<double>(all.reduced_bytes) * each;
   if (batch.work.empty()) return load;
@@ -101,8 +99,7 @@ StepTime MlpEvaluator::time_of(StepLoad load, const search::DeviceWork& work, fl
     return {comparable(ready), comparable(ready + forward)};
   }
   const double lookups = lookups_ms(work, compute);
-  const double launches = dense_->launch_forward_ms + dense_->launch_backward_ms;
-  const double own = std::max(0.0, lookups - launches);
+  const double own = std::max(0.0, lookups - dense_->launches_ms());
   if (work.all_ns > 0) {
     const double each = own / static_cast<double>(work.all_ns);
     load.lookup_forward_ms =

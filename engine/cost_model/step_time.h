@@ -55,10 +55,10 @@ struct DenseTime {
   Precision values = Precision::kFp32;  ///< that outputs and all gradients are computed in
   std::optional<StepLinks> links{};     ///< nothing: of one device, or not known
   /// Where tables on every device are looked up beside the exchanges: what each takes. Empty: they
-  /// are looked up with a device's shards.
+  /// are looked up with a device's shards. Together they have launches of their own.
   std::vector<ReplicaLookup> replicas{};
-  ReplicaLookup replica_launch{};  ///< what these take together beside that, if there are any
 
+  [[nodiscard]] double launches_ms() const { return launch_forward_ms + launch_backward_ms; }
   /// Of the gradients of replicas that are so many bytes in fp32, on their own: what it takes
   /// longer until all gradients are added up.
   [[nodiscard]] double replica_reduce_ms(double fp32_bytes) const;

@@ -20,13 +20,14 @@ Values sum_of(std::span<const TracedExchange> exchanges, Values TracedExchange::
   return sum;
 }
 
-ExchangeHalf half_of(std::span<const TracedExchange> exchanges) {
+/// `sent` is what they send together.
+ExchangeHalf half_of(std::span<const TracedExchange> exchanges, const Values& sent) {
   ExchangeHalf half;
   const Precision first = exchanges.front().precision;
   const bool same = std::all_of(exchanges.begin(), exchanges.end(),
                                 [&](const auto& one) { return one.precision == first; });
   if (same) half.precision = first;
-  half.bytes.resize(sum_of(exchanges, &TracedExchange::sent).size());
+  half.bytes.resize(sent.size());
   if (half.bytes.empty()) return half;
   for (const TracedExchange& one : exchanges) {
     for (std::size_t rank = 0; rank < one.sent.size(); ++rank) {
@@ -46,7 +47,8 @@ std::optional<ExchangeHalves> exchange_halves(std::span<const TracedExchange> ex
   const Values sent = sum_of(outputs, &TracedExchange::sent);
   const Values back = sum_of(gradients, &TracedExchange::received);
   if (!sent.empty() && !back.empty() && sent != back) return std::nullopt;
-  return ExchangeHalves{half_of(outputs), half_of(gradients)};
+  return ExchangeHalves{half_of(outputs, sent),
+                        half_of(gradients, sum_of(gradients, &TracedExchange::sent))};
 }
 
 }  // namespace neuroshard::io

@@ -163,10 +163,7 @@ Result<DenseTime> simulate_dense_time(const ChosenProfile& chosen, const Workloa
   time.launches_saved_ms = launches_ms(chosen.profile) - launches_ms(profile);
   time.values = values_of(model.precision);
   if (devices > 1) time.links = step_links(step, devices, hugectr);
-  if (hugectr) {
-    time.replicas = replica_lookups(step, workload);
-    time.replica_launch = {least.forward_ms, least.backward_ms};
-  }
+  if (hugectr) time.replicas = replica_lookups(step, workload);
   return time;
 }
 
