@@ -34,14 +34,9 @@ double dot(std::span<const float> a, const float* b) {
 
 }  // namespace
 
-double lookups_of_shape(const Workload& workload, const ShardShape& shape) {
-  const Table& table = workload.tables[static_cast<std::size_t>(shape.table)];
-  return table.pooling_factor * static_cast<double>(shape.rows) / static_cast<double>(table.rows);
-}
-
 ComputePredictor::ComputePredictor(const ComputeModel& model, const Workload& workload,
                                    std::int32_t devices, const nn::InferenceKernels& kernels,
-                                   const BesideCosts& beside)
+                                   bool replicas_apart)
     : kernels_(kernels),
       workload_(workload),
       devices_(devices),
@@ -49,19 +44,18 @@ ComputePredictor::ComputePredictor(const ComputeModel& model, const Workload& wo
       features_(model.features),
       scaling_(model.scaling),
       target_(model.target),
-      beside_(beside),
+      replicas_apart_(replicas_apart),
       encoder_(model.table, kernels),
       lift_(first_layer(model.head), kernels),
       output_bias_(model.head.bias(1)[0]) {
-  // What is kept behind the first layer has no weight.
-  const std::size_t width = lift_stride() + (beside.lookups ? nn::kInferenceLanes : 0);
+  const auto width = static_cast<std::size_t>(lift_.output_stride());
   bias_.assign(width, 0.0f);
   output_weight_.assign(width, 0.0f);
   std::copy(model.head.bias(0).begin(), model.head.bias(0).end(), bias_.begin());
   std::copy(model.head.weight(1).begin(), model.head.weight(1).end(), output_weight_.begin());
   inputs_.resize(kTogether * static_cast<std::size_t>(features_.size()));
   encodings_.resize(kTogether * static_cast<std::size_t>(encoder_.output_stride()));
-  lifted_.resize(kTogether * lift_stride());
+  lifted_.resize(kTogether * width);
   scratch_.resize(std::max(encoder_.scratch_size(kTogether), lift_.scratch_size(kTogether)));
   state_.resize(width);
   ids_.reserve(workload_.tables.size());
@@ -137,24 +131,16 @@ void ComputePredictor::encode(std::span<const ShardShape> shapes) {
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     float* const contribution = contributions_.data() + before + k * width;
     const auto parts = static_cast<float>(parts_of(shapes[k]));
-    std::transform(lifted_.data() + k * lift_stride(), lifted_.data() + (k + 1) * lift_stride(),
-                   contribution, [parts](float of_part) { return parts * of_part; });
-    add_beside(shapes[k], contribution);
+    std::transform(lifted_.data() + k * width, lifted_.data() + (k + 1) * width, contribution,
+                   [parts](float of_part) { return parts * of_part; });
+    if (replicas_apart_ && shapes[k].replicated && shapes[k].kernel.hot_rows == 0) {
+      std::fill_n(contribution, width, 0.0f);
+    }
     const auto shape = static_cast<std::int32_t>(shape_costs_.size());
     offsets_.push_back(static_cast<float>(dot(output_weight_, addend(shape)) + output_bias_));
     state_ = bias_;
     shape_costs_.push_back(place(shape, state_.data()));
   }
-}
-
-void ComputePredictor::add_beside(const ShardShape& shape, float* contribution) const {
-  if (beside_.replicas_apart && shape.replicated && shape.kernel.hot_rows == 0) {
-    std::fill_n(contribution, lift_stride(), 0.0f);
-  }
-  if (!beside_.lookups) return;
-  std::fill_n(contribution + lift_stride(), bias_.size() - lift_stride(), 0.0f);
-  if (shape.replicated) return;  // every device has its own samples
-  contribution[lookups_at()] = static_cast<float>(lookups_of_shape(workload_, shape));
 }
 
 void ComputePredictor::costs_with(std::int32_t shape, std::span<const float> states,

@@ -14,15 +14,6 @@
 
 namespace neuroshard {
 
-/// Rows that a sample looks up of a shard.
-double lookups_of_shape(const Workload& workload, const ShardShape& shape);
-
-/// What a step has of shapes beside their costs.
-struct BesideCosts {
-  bool replicas_apart = false;  ///< tables on every device add nothing: others look them up
-  bool lookups = false;         ///< states also keep what a sample looks up of the device's shards
-};
-
 /// The compute model, evaluated incrementally. A device's cost is head(sum of its shards'
 /// encodings), and the head's first layer is linear before its ReLU, so what is kept per device is
 /// that layer's pre-activation A = W1 sum(e) + b1, and per shape its contribution P = W1 e: adding
@@ -32,9 +23,10 @@ struct BesideCosts {
 /// the object to themselves, everything else is thread-safe.
 class ComputePredictor {
  public:
-  /// For plans on `devices` devices, of which replicas know. REQUIRES validate(model).ok().
+  /// For plans on `devices` devices, of which replicas know. With `replicas_apart`, tables on every
+  /// device add nothing: others look them up. REQUIRES validate(model).ok().
   ComputePredictor(const ComputeModel& model, const Workload& workload, std::int32_t devices,
-                   const nn::InferenceKernels& kernels, const BesideCosts& beside = {});
+                   const nn::InferenceKernels& kernels, bool replicas_apart = false);
 
   /// Numbers of the shapes, from 0 in the order of first sight; new ones are encoded together. A
   /// shape's costs do not depend on the shapes beside it.
@@ -84,18 +76,12 @@ class ComputePredictor {
   /// rows are as fast. REQUIRES has_columns().
   [[nodiscard]] bool costs_with(std::int32_t shape, const Columns& columns,
                                 std::span<float> costs) const;
-  /// Where a state or an addend has its lookups of a sample. REQUIRES that states keep them.
-  [[nodiscard]] std::size_t lookups_at() const { return lift_stride(); }
   /// Milliseconds of that device; of one without shards head(0).
   [[nodiscard]] float empty_cost() const { return empty_cost_; }
 
  private:
   [[nodiscard]] float to_ms(float output) const { return milliseconds_of(output, target_); }
-  [[nodiscard]] std::size_t lift_stride() const {
-    return static_cast<std::size_t>(lift_.output_stride());
-  }
   [[nodiscard]] std::int32_t parts_of(const ShardShape& shape) const;
-  void add_beside(const ShardShape& shape, float* contribution) const;
   void write_inputs(const ShardShape& shape, float* inputs) const;
   void encode(std::span<const ShardShape> shapes);
 
@@ -106,7 +92,7 @@ class ComputePredictor {
   const FeatureSet features_;
   const Scaling scaling_;
   const CostTarget target_;
-  const BesideCosts beside_;
+  const bool replicas_apart_;
   const nn::PackedMlp encoder_;         // features -> encoding
   const nn::PackedMlp lift_;            // encoding -> contribution: W1, without bias and ReLU
   AlignedVector<float> bias_;           // b1, padded

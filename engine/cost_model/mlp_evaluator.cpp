@@ -17,11 +17,6 @@ search::DeviceWork work_of(const search::PlanBatch& batch, std::size_t device) {
   return batch.work.empty() ? search::DeviceWork() : batch.work[device];
 }
 
-BesideCosts beside_of(const std::optional<DenseTime>& dense) {
-  if (!dense) return {};
-  return {!dense->replicas.empty(), dense->links && dense->links->input_bytes_per_lookup > 0};
-}
-
 Status check(const CostModels& models, const Workload& workload, std::int32_t devices) {
   if (!models.compute) {
     return invalid_input("the cost models have no compute half: add one with 'train compute'");
@@ -64,9 +59,9 @@ MlpEvaluator::MlpEvaluator(const CostModels& models, const Workload& workload, s
     : workload_(workload),
       devices_(devices),
       dense_(dense),
-      keeps_lookups_(beside_of(dense).lookups),
       traffic_(workload, devices, models, exchange, dense),
-      compute_(*models.compute, workload, devices, nn::inference_kernels(isa), beside_of(dense)),
+      compute_(*models.compute, workload, devices, nn::inference_kernels(isa),
+               dense && !dense->replicas.empty()),
       comm_(*models.comm, workload.batch_size, nn::inference_kernels(isa), exchange) {}
 
 void MlpEvaluator::hold(std::span<const HotRows> hot) {
@@ -83,30 +78,10 @@ void MlpEvaluator::hold(std::span<const HotRows> hot) {
   compute_.hold(shapes);
 }
 
-float MlpEvaluator::cost_of_sum(std::span<const float* const> parts) const {
-  const float ms = compute_.cost_of_sum(parts);
-  if (!keeps_lookups_) return ms;
-  float lookups = 0;
-  for (const float* const part : parts) lookups += part[compute_.lookups_at()];
-  return with_input(ms, lookups);
-}
-
-void MlpEvaluator::costs_with(search::ShapeId shape, std::span<const float> states,
-                              std::span<float> costs) const {
-  compute_.costs_with(shape, states, costs);
-  if (!keeps_lookups_) return;
-  const float* lookups = states.data() + compute_.lookups_at();
-  const float own = compute_.addend(shape)[compute_.lookups_at()];
-  for (float& cost : costs) {
-    cost = with_input(cost, *lookups + own);
-    lookups += state_size();
-  }
-}
-
 std::unique_ptr<search::DeviceCosts> MlpEvaluator::device_costs() const {
   // Of a few devices rows come sooner.
   constexpr std::int32_t kLeastDevices = 32;
-  if (keeps_lookups_ || devices_ < kLeastDevices || !compute_.has_columns()) return nullptr;
+  if (devices_ < kLeastDevices || !compute_.has_columns()) return nullptr;
   return std::make_unique<ColumnCosts>(compute_, devices_);
 }
 
@@ -205,8 +180,8 @@ PlanCost MlpEvaluator::evaluate(const Plan& plan) {
     DeviceCost own{compute[d], forward, backward, 0, columns[d], 0, 0};
     if (dense_) {
       // What hides behind the dense part is not counted twice.
-      own.compute_ms = std::clamp(lookups_ms(work[d], compute[d]), 0.0,
-                                  std::max(0.0, total - forward - backward));
+      own.compute_ms =
+          std::clamp(lookups_ms(compute[d]), 0.0, std::max(0.0, total - forward - backward));
       own.dense_ms = total - own.compute_ms - forward - backward;
     }
     cost.per_device.push_back(own);

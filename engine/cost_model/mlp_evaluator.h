@@ -54,16 +54,19 @@ class MlpEvaluator final : public CostEvaluator {
   [[nodiscard]] std::size_t state_size() const override { return compute_.state_size(); }
   void clear(float* state) const override { compute_.clear(state); }
   float place(search::ShapeId shape, float* state) const override {
-    const float ms = compute_.place(shape, state);
-    return keeps_lookups_ ? with_input(ms, state[compute_.lookups_at()]) : ms;
+    return compute_.place(shape, state);
   }
   [[nodiscard]] float empty_cost() const override { return compute_.empty_cost(); }
   [[nodiscard]] const float* addend(search::ShapeId shape) const override {
     return compute_.addend(shape);
   }
-  [[nodiscard]] float cost_of_sum(std::span<const float* const> parts) const override;
+  [[nodiscard]] float cost_of_sum(std::span<const float* const> parts) const override {
+    return compute_.cost_of_sum(parts);
+  }
   void costs_with(search::ShapeId shape, std::span<const float> states,
-                  std::span<float> costs) const override;
+                  std::span<float> costs) const override {
+    compute_.costs_with(shape, states, costs);
+  }
   [[nodiscard]] std::unique_ptr<search::DeviceCosts> device_costs() const override;
   [[nodiscard]] bool devices_alike() const override { return comm_.devices_alike(); }
   void plan_costs(const search::PlanBatch& batch, std::span<double> costs,
@@ -82,8 +85,7 @@ class MlpEvaluator final : public CostEvaluator {
   void add_other_collectives(const search::PlanBatch& batch, const CommBatch& comm) const;
   [[nodiscard]] search::Collectives collectives_of(const search::PlanBatch& batch,
                                                    std::size_t plan) const;
-  [[nodiscard]] float with_input(float compute_ms, float lookups) const;
-  [[nodiscard]] double lookups_ms(const search::DeviceWork& work, float compute) const;
+  [[nodiscard]] double lookups_ms(float compute_ms) const;
   [[nodiscard]] StepLoad common_load(const search::PlanBatch& batch, std::size_t plan) const;
   [[nodiscard]] StepTime time_of(StepLoad load, const search::DeviceWork& work, float compute,
                                  float backward, float forward) const;
@@ -91,7 +93,6 @@ class MlpEvaluator final : public CostEvaluator {
   const Workload& workload_;
   const std::int32_t devices_;
   const std::optional<DenseTime> dense_;
-  const bool keeps_lookups_;
   const ShardTraffic traffic_;
   std::vector<HotRows> hot_;  // on every device
   search::Collectives held_;  // theirs, on all devices together

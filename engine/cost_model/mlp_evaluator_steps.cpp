@@ -11,9 +11,8 @@ namespace {
 
 constexpr double kMsPerNs = 1e-6;
 constexpr double kNsPerMs = 1e6;
-constexpr double kMostMs = 1e6;         // of a shard: networks that overflow say more
-constexpr double kLookupParts = 1000;   // of DeviceWork
-constexpr double kWaitRounding = 1e-4;  // waits are compared by rounded lookups, in floats
+constexpr double kMostMs = 1e6;        // of a shard: networks that overflow say more
+constexpr double kLookupParts = 1000;  // of DeviceWork
 
 /// Never NaN, so that plans can be compared: infinities of opposite signs are an infinite cost.
 double comparable(double ms) { return ms == ms ? ms : std::numeric_limits<double>::infinity(); }
@@ -25,6 +24,8 @@ search::Exchanged MlpEvaluator::exchanged(const ShardShape& shape) const {
   if (!dense_) return all;
   const auto ns = [](double ms) { return std::llround(ms * kNsPerMs); };
   const auto table = static_cast<std::size_t>(shape.table);
+  const Table& whole = workload_.tables[table];
+  const double rows = static_cast<double>(shape.rows) / static_cast<double>(whole.rows);
   const bool replica = shape.replicated && shape.kernel.hot_rows == 0;
   if (replica && !dense_->replicas.empty()) {
     const ReplicaLookup& own = dense_->replicas[table];
@@ -33,14 +34,12 @@ search::Exchanged MlpEvaluator::exchanged(const ShardShape& shape) const {
     return all;
   }
   if (!shape.replicated) {
-    all.work.lookups = std::llround(kLookupParts * lookups_of_shape(workload_, shape));
+    all.work.lookups = std::llround(kLookupParts * whole.pooling_factor * rows);
   }
   if (dense_->shares.empty()) return all;
   const double launches = dense_->launches_ms() + dense_->launches_saved_ms;
   const double ms = std::clamp(compute_.cost_if_known(shape) - launches, 0.0, kMostMs);
   const LookupShares& shares = dense_->shares[table];
-  const double rows =
-      static_cast<double>(shape.rows) / static_cast<double>(workload_.tables[table].rows);
   const double sort_ms = std::min(ms, shares.sort_ms * rows);
   all.work.all_ns = ns(ms);
   all.work.forward_ns = ns((ms - sort_ms) * shares.forward);
@@ -48,24 +47,9 @@ search::Exchanged MlpEvaluator::exchanged(const ShardShape& shape) const {
   return all;
 }
 
-/// What a device takes as long as, in steps, that waits for the next batch's rows, all of which
-/// were sent after the last gradients: the device with the most lookups gets the most of them.
-float MlpEvaluator::with_input(float compute_ms, float lookups) const {
-  const double late = dense_->input_ms(lookups) - dense_->optimizer_ms;
-  const double least = dense_->reduce_after_exchange_ms + late + dense_->launches_saved_ms;
-  return std::max(compute_ms, static_cast<float>(least));
-}
-
-/// Of a device's compute, its lookups. Where it is the wait for the next batch's rows, they take no
-/// longer than each shard by itself, beside what an empty device takes.
-double MlpEvaluator::lookups_ms(const search::DeviceWork& work, float compute) const {
-  const double lookups = std::max(0.0, compute - dense_->launches_saved_ms);
-  if (!keeps_lookups_ || dense_->shares.empty()) return lookups;
-  const double each = static_cast<double>(work.lookups) / kLookupParts;
-  const double waits = with_input(0, static_cast<float>(each));
-  if (compute > waits * (1 + kWaitRounding)) return lookups;
-  const double empty = std::max(dense_->launches_ms(), empty_cost() - dense_->launches_saved_ms);
-  return std::min(lookups, empty + kMsPerNs * static_cast<double>(work.all_ns));
+/// Of a device's compute, the lookups within a step.
+double MlpEvaluator::lookups_ms(float compute_ms) const {
+  return std::max(0.0, compute_ms - dense_->launches_saved_ms);
 }
 
 /// What all devices of a plan have in common of their steps.
@@ -98,7 +82,7 @@ StepTime MlpEvaluator::time_of(StepLoad load, const search::DeviceWork& work, fl
     const double ready = static_cast<double>(compute) + backward;
     return {comparable(ready), comparable(ready + forward)};
   }
-  const double lookups = lookups_ms(work, compute);
+  const double lookups = lookups_ms(compute);
   const double own = std::max(0.0, lookups - dense_->launches_ms());
   if (work.all_ns > 0) {
     const double each = own / static_cast<double>(work.all_ns);
