@@ -1,8 +1,28 @@
 #include "search/plan_cost.h"
 
+#include <algorithm>
+
 #include "engine/core/aligned_vector.h"
 
 namespace neuroshard::search {
+
+PlacedPlan::PlacedPlan(const PlanEvaluator& evaluator)
+    : compute_ms(static_cast<std::size_t>(evaluator.devices()), evaluator.empty_cost()),
+      dim_sums(compute_ms.size()),
+      work(compute_ms.size()) {}
+
+void PlacedPlan::clear(float empty_cost) {
+  std::fill(compute_ms.begin(), compute_ms.end(), empty_cost);
+  std::fill(dim_sums.begin(), dim_sums.end(), 0);
+  std::fill(work.begin(), work.end(), DeviceWork{});
+  collectives = {};
+}
+
+void PlacedPlan::add(std::size_t device, const Exchanged& exchanged) {
+  dim_sums[device] += exchanged.dims;
+  collectives += exchanged.collectives;
+  work[device] += exchanged.work;
+}
 
 PlacedPlan place(const Plan& plan, PlanEvaluator& evaluator) {
   const auto devices = static_cast<std::size_t>(plan.devices);
@@ -14,31 +34,23 @@ PlacedPlan place(const Plan& plan, PlanEvaluator& evaluator) {
   }
   const std::vector<ShardShape> shapes = shapes_of(plan);
   const std::vector<ShapeId> ids = evaluator.intern_all(shapes);
-  PlacedPlan placed{std::vector<float>(devices, evaluator.empty_cost()),
-                    std::vector<std::int64_t>(devices),
-                    {},
-                    std::vector<DeviceWork>(devices)};
+  PlacedPlan placed(evaluator);
   for (std::size_t k = 0; k < ids.size(); ++k) {
     const bool replicated = shapes[k].replicated;
     const Exchanged exchanged = evaluator.exchanged(shapes[k]);
     const std::size_t first = replicated ? 0 : static_cast<std::size_t>(plan.shards[k].device);
     for (std::size_t device = first; device < (replicated ? devices : first + 1); ++device) {
       placed.compute_ms[device] = evaluator.place(ids[k], states.data() + device * size);
-      placed.dim_sums[device] += exchanged.dims;
-      placed.work[device] += exchanged.work;
-      placed.collectives += exchanged.collectives;
+      placed.add(device, exchanged);
     }
   }
   return placed;
 }
 
 double plan_cost(const Plan& plan, PlanEvaluator& evaluator) {
-  const PlacedPlan placed = place(plan, evaluator);
   double cost = 0;
   Scratch scratch;
-  evaluator.plan_costs(
-      {1, placed.compute_ms, placed.dim_sums, {&placed.collectives, 1}, placed.work}, {&cost, 1},
-      scratch);
+  evaluator.plan_costs(place(plan, evaluator).batch(), {&cost, 1}, scratch);
   return cost;
 }
 

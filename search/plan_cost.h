@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -10,6 +11,19 @@ namespace neuroshard::search {
 
 /// What the costs of a plan are made of; vectors are [devices].
 struct PlacedPlan {
+  PlacedPlan() = default;
+  /// Of devices without shards.
+  explicit PlacedPlan(const PlanEvaluator& evaluator);
+
+  /// Back to these, without allocating.
+  void clear(float empty_cost);
+  /// What a device exchanges more with one more shard; its compute is not touched.
+  void add(std::size_t device, const Exchanged& exchanged);
+  /// The plan by itself; what it refers to is this.
+  [[nodiscard]] PlanBatch batch() const {
+    return {1, compute_ms, dim_sums, {&collectives, 1}, work};
+  }
+
   std::vector<float> compute_ms;
   std::vector<std::int64_t> dim_sums;  ///< of Exchanged::dims
   Collectives collectives;

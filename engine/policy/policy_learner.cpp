@@ -118,8 +118,7 @@ void PolicyLearner::run_episode(const PolicyTask& task, const PolicyWorld& world
     episode.place(piece, device);
     record.chosen.push_back(device);
   }
-  record.penalty =
-      penalty_of(reward_, *world.evaluator, episode.compute_ms(), episode.dim_sums(), scratch_);
+  record.penalty = penalty_of(reward_, *world.evaluator, episode.placed(), scratch_);
 }
 
 /// How far each plan is below the mean penalty, in deviations; imitation weighs its only one 1.

@@ -14,14 +14,13 @@ Balance balance_of(std::span<const double> ms) {
 }
 
 double penalty_of(PolicyReward reward, const search::PlanEvaluator& evaluator,
-                  std::span<const float> compute_ms, std::span<const std::int64_t> dim_sums,
-                  search::Scratch& scratch) {
+                  const search::PlacedPlan& plan, search::Scratch& scratch) {
   double penalty = 0;
   if (reward == PolicyReward::kBalance) {
-    const std::vector<double> ms(compute_ms.begin(), compute_ms.end());
+    const std::vector<double> ms(plan.compute_ms.begin(), plan.compute_ms.end());
     return 1 / balance_of(ms).mean_over_largest;
   }
-  evaluator.plan_costs({1, compute_ms, dim_sums}, {&penalty, 1}, scratch);
+  evaluator.plan_costs(plan.batch(), {&penalty, 1}, scratch);
   return penalty;
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "engine/policy/policy_model.h"
+#include "search/plan_cost.h"
 #include "search/plan_evaluator.h"
 
 namespace neuroshard {
@@ -21,7 +22,6 @@ Balance balance_of(std::span<const double> ms);
 /// compute of a device over the mean of all. The second knows of no exchange, and making the
 /// fastest devices slower counts as much as making the slowest faster.
 double penalty_of(PolicyReward reward, const search::PlanEvaluator& evaluator,
-                  std::span<const float> compute_ms, std::span<const std::int64_t> dim_sums,
-                  search::Scratch& scratch);
+                  const search::PlacedPlan& plan, search::Scratch& scratch);
 
 }  // namespace neuroshard

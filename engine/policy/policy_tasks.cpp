@@ -150,8 +150,7 @@ PolicyTaskSource::Try PolicyTaskSource::teach(const search::StopCheck& stop, Pol
     search::Rollout found = search::roll_out(episode, task.setting, task.pieces,
                                              search::costlier_piece, &halving, nullptr, stop);
     if (!found.complete) continue;
-    const double penalty =
-        penalty_of(use_.reward, *world.evaluator, found.compute_ms, found.dim_sums, scratch);
+    const double penalty = penalty_of(use_.reward, *world.evaluator, found.placed, scratch);
     if (best.complete && penalty >= task.teacher_penalty) continue;
     task.teacher_penalty = penalty;
     best = std::move(found);

@@ -235,8 +235,7 @@ Result<PolicyTrainer::DrawnPlan> PolicyTrainer::draw_plan(Rng& rng) {
     episode.place(piece, piece.shard.device);
   }
   search::Scratch scratch;
-  plan.cost_ms = penalty_of(PolicyReward::kCost, *world.evaluator, episode.compute_ms(),
-                            episode.dim_sums(), scratch);
+  plan.cost_ms = penalty_of(PolicyReward::kCost, *world.evaluator, episode.placed(), scratch);
   return plan;
 }
 

@@ -55,8 +55,7 @@ double validation_share(const PolicyModel& model, const PolicyTaskSource& source
     }
     if (!found.complete) return;
     search::Scratch scratch;
-    const double penalty =
-        penalty_of(source.reward(), *world.evaluator, found.compute_ms, found.dim_sums, scratch);
+    const double penalty = penalty_of(source.reward(), *world.evaluator, found.placed, scratch);
     shares[static_cast<std::size_t>(index)] = penalty / task.teacher_penalty;
   });
   double sum = 0;

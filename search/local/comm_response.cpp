@@ -14,19 +14,20 @@ constexpr std::int64_t kWiderShare = 20;  // of the mean dims: a twentieth
 
 /// Plans around one, for one call of the evaluator.
 struct Probes {
-  Probes(std::span<const float> compute_ms, std::span<const std::int64_t> dim_sums,
-         std::size_t count)
-      : devices(compute_ms.size()), plans(count) {
+  Probes(const PlanBatch& plan, std::size_t count) : devices(plan.compute_ms.size()), plans(count) {
     for (std::size_t row = 0; row < count; ++row) {
-      compute.insert(compute.end(), compute_ms.begin(), compute_ms.end());
-      dims.insert(dims.end(), dim_sums.begin(), dim_sums.end());
+      compute.insert(compute.end(), plan.compute_ms.begin(), plan.compute_ms.end());
+      dims.insert(dims.end(), plan.dim_sums.begin(), plan.dim_sums.end());
+      collectives.insert(collectives.end(), plan.collectives.begin(), plan.collectives.end());
+      work.insert(work.end(), plan.work.begin(), plan.work.end());
     }
     ready.resize(count * devices);
     total.resize(count * devices);
   }
 
   void cost(const PlanEvaluator& evaluator, Scratch& scratch) {
-    evaluator.plan_details({static_cast<int>(plans), compute, dims}, {ready, total}, scratch);
+    evaluator.plan_details({static_cast<int>(plans), compute, dims, collectives, work},
+                           {ready, total}, scratch);
   }
   [[nodiscard]] std::size_t at(std::size_t row, std::size_t device) const {
     return row * devices + device;
@@ -47,6 +48,8 @@ struct Probes {
   std::size_t plans;
   std::vector<float> compute;
   std::vector<std::int64_t> dims;
+  std::vector<Collectives> collectives;
+  std::vector<DeviceWork> work;
   std::vector<double> ready;
   std::vector<double> total;
 };
@@ -55,8 +58,7 @@ struct Probes {
 /// slower; wider. Last, the widest wider.
 class Probing {
  public:
-  Probing(std::span<const float> compute_ms, std::span<const std::int64_t> dim_sums,
-          std::int32_t most_probed);
+  Probing(const PlanBatch& plan, std::int32_t most_probed);
 
   void cost(const PlanEvaluator& evaluator, Scratch& scratch);
   /// REQUIRES cost().
@@ -77,11 +79,10 @@ class Probing {
   std::int64_t wider_ = 0;
 };
 
-Probing::Probing(std::span<const float> compute_ms, std::span<const std::int64_t> dim_sums,
-                 std::int32_t most_probed)
-    : probed_(std::min(compute_ms.size(), static_cast<std::size_t>(most_probed))),
-      base_(compute_ms, dim_sums, 1),
-      probes_(compute_ms, dim_sums, 3 * probed_ + 1) {
+Probing::Probing(const PlanBatch& plan, std::int32_t most_probed)
+    : probed_(std::min(plan.compute_ms.size(), static_cast<std::size_t>(most_probed))),
+      base_(plan, 1),
+      probes_(plan, 3 * probed_ + 1) {
   const std::vector<std::int64_t>& dims = base_.dims;
   widest_ = static_cast<std::size_t>(std::max_element(dims.begin(), dims.end()) - dims.begin());
   const std::int64_t mean =
@@ -151,16 +152,10 @@ CommResponse Probing::response() const {
 
 }  // namespace
 
-CommResponse probe_response(const LocalPlan& plan, const PlanEvaluator& evaluator, Scratch& scratch,
+CommResponse probe_response(const PlanBatch& plan, const PlanEvaluator& evaluator, Scratch& scratch,
                             std::int32_t most_probed) {
-  return probe_response(plan.compute_ms(), plan.dim_sums(), evaluator, scratch, most_probed);
-}
-
-CommResponse probe_response(std::span<const float> compute_ms,
-                            std::span<const std::int64_t> dim_sums, const PlanEvaluator& evaluator,
-                            Scratch& scratch, std::int32_t most_probed) {
-  if (compute_ms.size() < 2) return {};
-  Probing probing(compute_ms, dim_sums, most_probed);
+  if (plan.compute_ms.size() < 2) return {};
+  Probing probing(plan, most_probed);
   probing.cost(evaluator, scratch);
   return probing.response();
 }

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
-#include "search/local/local_plan.h"
 #include "search/plan_evaluator.h"
 
 namespace neuroshard::search {
@@ -19,13 +17,9 @@ struct CommResponse {
   double widest_per_dim = 0;  ///< ms of every device's total per dim more on the widest device
 };
 
-/// Measures the response with three plans a probed device, put to the evaluator in one batch:
-/// single devices get slower or wider.
-CommResponse probe_response(const LocalPlan& plan, const PlanEvaluator& evaluator, Scratch& scratch,
+/// Measures the response around one plan with three a probed device, put to the evaluator in one
+/// batch: single devices get slower or wider.
+CommResponse probe_response(const PlanBatch& plan, const PlanEvaluator& evaluator, Scratch& scratch,
                             std::int32_t most_probed = 8);
-/// The same around a plan of which nothing but this is known, a value a device.
-CommResponse probe_response(std::span<const float> compute_ms,
-                            std::span<const std::int64_t> dim_sums, const PlanEvaluator& evaluator,
-                            Scratch& scratch, std::int32_t most_probed = 8);
 
 }  // namespace neuroshard::search

@@ -44,6 +44,10 @@ class LoadPlacer {
   /// Nothing where the evaluator does not count it.
   [[nodiscard]] std::span<const DeviceWork> work() const { return work_; }
   [[nodiscard]] const Collectives& collectives() const { return collectives_; }
+  /// The plan by itself, valid until it changes.
+  [[nodiscard]] PlanBatch batch() const {
+    return {1, compute_ms(), dim_sums_, {&collectives_, 1}, work_};
+  }
 
  private:
   struct Item {

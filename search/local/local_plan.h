@@ -70,6 +70,10 @@ class LocalPlan {
   /// Nothing where the evaluator does not count it.
   [[nodiscard]] std::span<const DeviceWork> work() const { return work_; }
   [[nodiscard]] const Collectives& collectives() const { return collectives_; }
+  /// The plan by itself, valid until it changes.
+  [[nodiscard]] PlanBatch batch() const {
+    return {1, compute_ms(), dim_sums_, {&collectives_, 1}, work_};
+  }
   [[nodiscard]] std::span<const std::int64_t> bytes() const { return bytes_; }
   /// Whether no device takes more.
   [[nodiscard]] bool fits(std::int64_t memory_bytes) const {

@@ -65,7 +65,7 @@ double LocalWalk::cost(const Assignment& assignment) {
 CommResponse LocalWalk::probe(const Assignment& assignment) {
   plan_.assign(assignment);
   Scratch scratch;
-  return probe_response(plan_, evaluator_, scratch);
+  return probe_response(plan_.batch(), evaluator_, scratch);
 }
 
 WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,

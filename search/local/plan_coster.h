@@ -23,9 +23,7 @@ class PlanCoster {
   /// has placed.
   template <typename PlacedPieces>
   double cost(const PlacedPieces& plan) {
-    evaluator_.plan_details(
-        {1, plan.compute_ms(), plan.dim_sums(), {&plan.collectives(), 1}, plan.work()},
-        {ready_ms_, total_ms_}, scratch_);
+    evaluator_.plan_details(plan.batch(), {ready_ms_, total_ms_}, scratch_);
     return *std::max_element(total_ms_.begin(), total_ms_.end());
   }
 

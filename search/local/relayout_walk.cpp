@@ -53,9 +53,7 @@ RelayoutWalk::RelayoutWalk(const Problem& problem, const PlanEvaluator& evaluato
 double RelayoutWalk::cost(bool in_detail) {
   if (in_detail) return coster_.cost(plan_);
   double cost = 0;
-  evaluator_.plan_costs(
-      {1, plan_.compute_ms(), plan_.dim_sums(), {&plan_.collectives(), 1}, plan_.work()},
-      {&cost, 1}, scratch_);
+  evaluator_.plan_costs(plan_.batch(), {&cost, 1}, scratch_);
   return cost;
 }
 

@@ -9,7 +9,7 @@ EpisodeSetting episode_setting(std::span<const PolicyPiece> pieces, const PlanEv
   EpisodeSetting setting{memory_bytes, balanced_cost(pieces, evaluator)};
   std::int64_t dims = 0;
   for (const PolicyPiece& piece : pieces) {
-    dims += piece.dims;
+    dims += piece.exchanged.dims;
     setting.piece_ms += piece.cost;
   }
   const auto devices = static_cast<float>(evaluator.devices());
@@ -31,6 +31,7 @@ void learn_shapes(std::span<const PolicyPiece> pieces, PolicyRun& run) {
 Episode::Episode(const PlanEvaluator& evaluator, const PolicyRun& run)
     : evaluator_(evaluator),
       run_(run),
+      placed_(evaluator),
       room_(evaluator.devices()),
       chooser_(run.chooser(evaluator.devices())),
       costs_(evaluator.device_costs()) {
@@ -38,16 +39,14 @@ Episode::Episode(const PlanEvaluator& evaluator, const PolicyRun& run)
   states_.resize(devices * evaluator.state_size());
   policy_states_.resize(devices * run.state_size());
   memory_.resize(run.memory_size());
-  compute_.resize(devices);
   after_.resize(devices);
   scores_.resize(devices);
-  dims_.resize(devices);
 }
 
 void Episode::reset(const EpisodeSetting& setting) {
   setting_ = setting;
   placed_ms_ = 0;
-  for (std::size_t device = 0; device < dims_.size(); ++device) {
+  for (std::size_t device = 0; device < placed_.dim_sums.size(); ++device) {
     evaluator_.clear(states_.data() + device * evaluator_.state_size());
     run_.clear(policy_states_.data() + device * run_.state_size());
   }
@@ -55,8 +54,7 @@ void Episode::reset(const EpisodeSetting& setting) {
   chooser_->reset();
   if (costs_) costs_->begin();
   std::fill(memory_.begin(), memory_.end(), 0.0f);
-  std::fill(compute_.begin(), compute_.end(), evaluator_.empty_cost());
-  std::fill(dims_.begin(), dims_.end(), 0);
+  placed_.clear(evaluator_.empty_cost());
 }
 
 bool Episode::offer(const PolicyPiece& piece) {
@@ -68,15 +66,15 @@ bool Episode::offer(const PolicyPiece& piece) {
   }
   const double all = setting_.piece_ms;
   standing_ = {.placed = all > 0 ? static_cast<float>(placed_ms_ / all) : 0.0f,
-               .cost_ms = compute_,
+               .cost_ms = placed_.compute_ms,
                .cost_after_ms = after_,
-               .dims = dims_,
+               .dims = placed_.dim_sums,
                .bytes = room_.bytes(),
                .balanced_ms = setting_.balanced_ms,
                .mean_dims = setting_.mean_dims,
                .mean_pieces = setting_.mean_pieces,
                .memory_bytes = setting_.memory_bytes,
-               .piece_dims = piece.dims,
+               .piece_dims = piece.exchanged.dims,
                .piece_bytes = piece.bytes};
   return true;
 }
@@ -93,10 +91,10 @@ std::int32_t Episode::best_device(const PolicyPiece& piece) {
 void Episode::place(const PolicyPiece& piece, std::int32_t device) {
   const auto at = static_cast<std::size_t>(device);
   float* const state = states_.data() + at * evaluator_.state_size();
-  compute_[at] = evaluator_.place(piece.shape, state);
+  placed_.compute_ms[at] = evaluator_.place(piece.shape, state);
   if (costs_) costs_->change(at, state);
   run_.place(piece.shape, policy_states_.data() + at * run_.state_size());
-  dims_[at] += piece.dims;
+  placed_.add(at, piece.exchanged);
   room_.place(piece, device);
   placed_ms_ += piece.cost;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/aligned_vector.h"
+#include "search/plan_cost.h"
 #include "search/plan_evaluator.h"
 #include "search/policy/device_room.h"
 #include "search/policy/placement_policy.h"
@@ -56,9 +57,8 @@ class Episode {
   /// REQUIRES that the piece was offered and is allowed there.
   void place(const PolicyPiece& piece, std::int32_t device);
 
-  [[nodiscard]] std::int32_t devices() const { return static_cast<std::int32_t>(dims_.size()); }
-  [[nodiscard]] std::span<const float> compute_ms() const { return compute_; }    ///< [devices]
-  [[nodiscard]] std::span<const std::int64_t> dim_sums() const { return dims_; }  ///< [devices]
+  [[nodiscard]] std::int32_t devices() const { return evaluator_.devices(); }
+  [[nodiscard]] const PlacedPlan& placed() const { return placed_; }
 
  private:
   const PlanEvaluator& evaluator_;
@@ -69,10 +69,9 @@ class Episode {
   AlignedVector<float> states_;         // [devices, the evaluator's state size]
   AlignedVector<float> policy_states_;  // [devices, the run's]
   AlignedVector<float> memory_;         // the run's
-  std::vector<float> compute_;
+  PlacedPlan placed_;
   std::vector<float> after_;
   std::vector<float> scores_;
-  std::vector<std::int64_t> dims_;
   DeviceRoom room_;
   std::unique_ptr<DeviceChooser> chooser_;
   std::unique_ptr<DeviceCosts> costs_;  // null: of the evaluator itself

@@ -29,7 +29,7 @@ std::vector<PolicyPiece> PieceCutter::known(std::span<const Shard> shards) const
   for (std::size_t k = 0; k < shards.size(); ++k) {
     const TableSpace& table = space_.of(shards[k].table);
     pieces.push_back({shards[k], ids[k], evaluator_.shape_cost(ids[k]), space_.bytes(shapes[k]),
-                      evaluator_.exchanged(shapes[k]).dims, limit_of(table.devices),
+                      evaluator_.exchanged(shapes[k]), limit_of(table.devices),
                       table.sharding.whole ? 0 : table.table->dim});
   }
   return pieces;

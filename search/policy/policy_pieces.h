@@ -17,7 +17,7 @@ struct PolicyPiece {
   ShapeId shape = 0;
   double cost = 0;  ///< milliseconds of the piece alone
   std::int64_t bytes = 0;
-  std::int64_t dims = 0;               ///< that travel: PlanEvaluator::exchanged()
+  Exchanged exchanged{};               ///< what of it travels
   const DeviceSet* only_on = nullptr;  ///< where it may be; null: anywhere
   /// Columns of its table, if that may not be whole: then no device is to have all of its pieces,
   /// as trainers join what a device has of a table. 0: it may be whole.

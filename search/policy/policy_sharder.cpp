@@ -69,7 +69,7 @@ class PolicySearch {
 
 double PolicySearch::cost_of(const Rollout& rollout) {
   double cost = 0;
-  evaluator_.plan_costs({1, rollout.compute_ms, rollout.dim_sums}, {&cost, 1}, scratch_);
+  evaluator_.plan_costs(rollout.placed.batch(), {&cost, 1}, scratch_);
   ++evaluations_;
   return cost;
 }
@@ -97,9 +97,9 @@ Rollout PolicySearch::place(std::vector<PolicyPiece> pieces, PieceOrder order) {
 /// Into `pieces`, those of the plan with the costliest one of the bottleneck device, of those that
 /// can be, in halves; false where none can or there is little to gain.
 bool PolicySearch::halve_bottleneck(const Rollout& rollout, std::vector<PolicyPiece>& pieces) {
-  std::vector<double> ready(rollout.compute_ms.size());
+  std::vector<double> ready(rollout.placed.compute_ms.size());
   std::vector<double> total(ready.size());
-  evaluator_.plan_details({1, rollout.compute_ms, rollout.dim_sums}, {ready, total}, scratch_);
+  evaluator_.plan_details(rollout.placed.batch(), {ready, total}, scratch_);
   const auto largest = std::max_element(ready.begin(), ready.end());
   const double mean =
       std::accumulate(ready.begin(), ready.end(), 0.0) / static_cast<double>(ready.size());

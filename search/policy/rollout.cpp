@@ -73,8 +73,7 @@ Rollout roll_out(Episode& episode, const EpisodeSetting& setting,
     result.pieces[k++] = piece;
   }
   result.complete = true;
-  result.compute_ms.assign(episode.compute_ms().begin(), episode.compute_ms().end());
-  result.dim_sums.assign(episode.dim_sums().begin(), episode.dim_sums().end());
+  result.placed = episode.placed();
   return result;
 }
 

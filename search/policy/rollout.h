@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/core/rng.h"
+#include "search/plan_cost.h"
 #include "search/policy/episode.h"
 #include "search/stop_check.h"
 
@@ -15,8 +16,7 @@ struct Rollout {
   bool complete = false;  ///< if not, a piece fits nowhere, or it was stopped
   bool stopped = false;
   std::vector<PolicyPiece> pieces;  ///< with their devices
-  std::vector<float> compute_ms;    ///< [devices]
-  std::vector<std::int64_t> dim_sums;
+  PlacedPlan placed;
 };
 
 /// An allowed device by the softmax of the scores, as `uniform` in [0, 1) has it.

@@ -104,7 +104,7 @@ class EqualStart {
     LocalPlan plan(problem_, evaluator_, catalog_);
     plan.assign(trials_.assignment());
     Scratch scratch;
-    trials_.set_response(probe_response(plan, evaluator_, scratch));
+    trials_.set_response(probe_response(plan.batch(), evaluator_, scratch));
   }
 
   void descend_from(const Assignment& start) {

@@ -94,7 +94,7 @@ void FastStart::learn_response(const Assignment& start) {
   LocalPlan plan(problem_, evaluator_, catalog_);
   plan.assign(start);
   Scratch scratch;
-  set_response(probe_response(plan, evaluator_, scratch, kProbed));
+  set_response(probe_response(plan.batch(), evaluator_, scratch, kProbed));
 }
 
 /// Before there is a plan: all devices have the dims of an even share, and as much to do as one
@@ -114,7 +114,7 @@ void FastStart::guess_response(const Pieces& pieces) {
   const std::vector<float> compute_ms(devices, compute);
   const std::vector<std::int64_t> dim_sums(devices, dims / problem_.cluster.devices);
   Scratch scratch;
-  set_response(probe_response(compute_ms, dim_sums, evaluator_, scratch, kProbed));
+  set_response(probe_response({1, compute_ms, dim_sums}, evaluator_, scratch, kProbed));
 }
 
 /// What a device would have of these pieces if all had the same.

@@ -62,7 +62,7 @@ class LayoutPlans {
     LocalPlan plan(problem, evaluator, catalog);
     plan.assign(start);
     Scratch scratch;
-    trials_.set_response(probe_response(plan, evaluator, scratch, kProbedForLayouts));
+    trials_.set_response(probe_response(plan.batch(), evaluator, scratch, kProbedForLayouts));
   }
 
   /// The cheapest first.

@@ -12,19 +12,17 @@ PlacedPieces::PlacedPieces(const PlanEvaluator& evaluator)
       devices_(static_cast<std::size_t>(evaluator.devices())),
       state_size_(evaluator.state_size()),
       states_(devices_ * state_size_),
-      compute_(devices_),
-      dims_(devices_),
+      placed_(evaluator),
       with_(devices_),
       suffix_(state_size_) {}
 
 void PlacedPieces::place(std::span<const PolicyPiece> pieces) {
   for (std::size_t d = 0; d < devices_; ++d) evaluator_.clear(states_.data() + d * state_size_);
-  std::fill(compute_.begin(), compute_.end(), evaluator_.empty_cost());
-  std::fill(dims_.begin(), dims_.end(), 0);
+  placed_.clear(evaluator_.empty_cost());
   for (const PolicyPiece& piece : pieces) {
     const auto d = static_cast<std::size_t>(piece.shard.device);
-    compute_[d] = evaluator_.place(piece.shape, states_.data() + d * state_size_);
-    dims_[d] += piece.dims;
+    placed_.compute_ms[d] = evaluator_.place(piece.shape, states_.data() + d * state_size_);
+    placed_.add(d, piece.exchanged);
   }
 }
 
@@ -44,7 +42,8 @@ void PlacedPieces::add_own(std::span<const PolicyPiece> pieces, std::span<const 
     const std::array<const float*, 2> others{prefixes_.data() + k * state_size_, suffix_.data()};
     const float without =
         held.size() == 1 ? evaluator_.empty_cost() : evaluator_.cost_of_sum(others);
-    added_ms[held[k] * devices_ + device] = finite_ms(compute_[device]) - finite_ms(without);
+    added_ms[held[k] * devices_ + device] =
+        finite_ms(placed_.compute_ms[device]) - finite_ms(without);
     const float* const addend = evaluator_.addend(pieces[held[k]].shape);
     for (std::size_t i = 0; i < state_size_; ++i) suffix_[i] += addend[i];
   }
@@ -56,7 +55,7 @@ void PlacedPieces::added_compute(std::span<const PolicyPiece> pieces, std::span<
     held[static_cast<std::size_t>(pieces[p].shard.device)].push_back(p);
     evaluator_.costs_with(pieces[p].shape, states_, with_);
     for (std::size_t d = 0; d < devices_; ++d) {
-      added_ms[p * devices_ + d] = finite_ms(with_[d]) - finite_ms(compute_[d]);
+      added_ms[p * devices_ + d] = finite_ms(with_[d]) - finite_ms(placed_.compute_ms[d]);
     }
   }
   for (std::size_t d = 0; d < devices_; ++d) add_own(pieces, held[d], d, added_ms);

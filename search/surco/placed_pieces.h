@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "search/plan_cost.h"
 #include "search/plan_evaluator.h"
 #include "search/policy/policy_pieces.h"
 
@@ -18,8 +19,7 @@ class PlacedPieces {
   /// Puts each piece on its shard's device, in their order.
   void place(std::span<const PolicyPiece> pieces);
 
-  [[nodiscard]] std::span<const float> compute_ms() const { return compute_; }    ///< [devices]
-  [[nodiscard]] std::span<const std::int64_t> dim_sums() const { return dims_; }  ///< [devices]
+  [[nodiscard]] const PlacedPlan& placed() const { return placed_; }
 
   /// added_ms[p, d] = milliseconds of device d with piece p less those without it, the other pieces
   /// where they are. `pieces` are those placed last.
@@ -33,8 +33,7 @@ class PlacedPieces {
   const std::size_t devices_;
   const std::size_t state_size_;
   AlignedVector<float> states_;  // [devices, state_size]
-  std::vector<float> compute_;
-  std::vector<std::int64_t> dims_;
+  PlacedPlan placed_;
   std::vector<float> with_;        // [devices]
   AlignedVector<float> prefixes_;  // [pieces of a device, state_size]
   AlignedVector<float> suffix_;    // [state_size]

@@ -26,14 +26,13 @@ std::vector<double> weights_of(const std::vector<double>& values, double softnes
 
 }  // namespace
 
-PlanSlopes plan_slopes(std::span<const float> compute_ms, std::span<const std::int64_t> dim_sums,
-                       const PlanEvaluator& evaluator, double softness, Scratch& scratch) {
-  const CommResponse response = probe_response(compute_ms, dim_sums, evaluator, scratch);
-  std::vector<double> ready(compute_ms.size());
-  std::vector<double> own(
-      compute_ms.size());  // beside the wait for the last device, which all have
-  const std::vector<double> dims(dim_sums.begin(), dim_sums.end());
-  evaluator.plan_details({1, compute_ms, dim_sums}, {ready, own}, scratch);
+PlanSlopes plan_slopes(const PlanBatch& plan, const PlanEvaluator& evaluator, double softness,
+                       Scratch& scratch) {
+  const CommResponse response = probe_response(plan, evaluator, scratch);
+  std::vector<double> ready(plan.compute_ms.size());
+  std::vector<double> own(ready.size());  // beside the wait for the last device, which all have
+  const std::vector<double> dims(plan.dim_sums.begin(), plan.dim_sums.end());
+  evaluator.plan_details(plan, {ready, own}, scratch);
   std::transform(ready.begin(), ready.end(), ready.begin(), finite_ms);
   std::transform(own.begin(), own.end(), own.begin(), finite_ms);
   const double cost = *std::max_element(own.begin(), own.end());

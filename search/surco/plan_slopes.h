@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <vector>
 
 #include "search/plan_evaluator.h"
@@ -17,7 +15,7 @@ struct PlanSlopes {
 /// Those around a plan, by probe_response(). A plan costs what its slowest device costs, so that
 /// all others would have none: each largest value of a device is taken for a soft one, in which a
 /// device counts e times less for every `softness` of the largest that it is below it.
-PlanSlopes plan_slopes(std::span<const float> compute_ms, std::span<const std::int64_t> dim_sums,
-                       const PlanEvaluator& evaluator, double softness, Scratch& scratch);
+PlanSlopes plan_slopes(const PlanBatch& plan, const PlanEvaluator& evaluator, double softness,
+                       Scratch& scratch);
 
 }  // namespace neuroshard::search

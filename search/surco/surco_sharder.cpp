@@ -123,7 +123,7 @@ bool SurcoSearch::assign() {
 void SurcoSearch::look() {
   placed_.place(pieces_);
   double cost = 0;
-  evaluator_.plan_costs({1, placed_.compute_ms(), placed_.dim_sums()}, {&cost, 1}, scratch_);
+  evaluator_.plan_costs(placed_.placed().batch(), {&cost, 1}, scratch_);
   ++evaluations_;
   if (!best_.empty() && cost >= cost_) return;
   best_ = pieces_;
@@ -132,12 +132,11 @@ void SurcoSearch::look() {
 
 /// A step of the surrogate costs, away from what makes this step's plan dear.
 void SurcoSearch::learn() {
-  const PlanSlopes of_plan =
-      plan_slopes(placed_.compute_ms(), placed_.dim_sums(), evaluator_, kSoftness, scratch_);
+  const PlanSlopes of_plan = plan_slopes(placed_.placed().batch(), evaluator_, kSoftness, scratch_);
   placed_.added_compute(pieces_, slopes_);
   const std::size_t devices = of_plan.per_dim.size();
   for (std::size_t p = 0; p < pieces_.size(); ++p) {
-    const auto dims = static_cast<double>(pieces_[p].dims);
+    const auto dims = static_cast<double>(pieces_[p].exchanged.dims);
     for (std::size_t d = 0; d < devices; ++d) {
       double& slope = slopes_[p * devices + d];
       slope = slope * of_plan.per_compute[d] + dims * of_plan.per_dim[d];

@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(descending_never_costs_more_and_says_what_the_plan_costs) {
     LocalPlan plan({workload, cluster}, evaluator, catalog);
     plan.assign(start);
     Scratch scratch;
-    const CommResponse response = probe_response(plan, evaluator, scratch);
+    const CommResponse response = probe_response(plan.batch(), evaluator, scratch);
     Descent descent({workload, cluster}, evaluator, catalog);
     const WalkResult found = descent.run(start, response, kPlentyOfPlans, kNoLimit);
     const Plan reached = plan_of(found.best, workload, catalog, devices);

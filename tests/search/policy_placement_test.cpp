@@ -239,8 +239,8 @@ BOOST_AUTO_TEST_CASE(dims_are_what_shards_have_travel) {
     BOOST_TEST(episode.standing().piece_dims == (piece.shard.table == 0 ? 80 : 8));
     episode.place(piece, piece.shard.table == 0 ? 0 : 1);
   }
-  BOOST_TEST(episode.dim_sums()[0] == 80);
-  BOOST_TEST(episode.dim_sums()[1] == 16);
+  BOOST_TEST(episode.placed().dim_sums[0] == 80);
+  BOOST_TEST(episode.placed().dim_sums[1] == 16);
 }
 
 BOOST_AUTO_TEST_CASE(devices_never_have_more_than_their_memory_where_packing_finds_a_plan) {

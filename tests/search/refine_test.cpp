@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(probes_find_how_costs_answer) {
     }
     plan.assign(pieces);
     Scratch scratch;
-    const CommResponse response = probe_response(plan, evaluator, scratch);
+    const CommResponse response = probe_response(plan.batch(), evaluator, scratch);
     BOOST_TEST(std::abs(response.waiting - waiting) < 0.01);
     BOOST_TEST(std::abs(response.ready_per_dim - 0.004) < 1e-4);
     BOOST_TEST(std::abs(response.widest_per_dim - 0.002) < 1e-4);

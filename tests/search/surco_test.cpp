@@ -115,17 +115,17 @@ BOOST_AUTO_TEST_CASE(the_slowest_device_counts_alone_or_the_most) {
   const std::vector<float> compute{1, 4, 3};
   const std::vector<std::int64_t> dims{8, 8, 8};
   Scratch scratch;
-  const PlanSlopes hard = plan_slopes(compute, dims, evaluator, 0.001, scratch);
+  const PlanSlopes hard = plan_slopes({1, compute, dims}, evaluator, 0.001, scratch);
   BOOST_TEST(std::abs(hard.per_compute[1] - 1) < 1e-3);
   BOOST_TEST(hard.per_compute[0] < 1e-3);
-  const PlanSlopes soft = plan_slopes(compute, dims, evaluator, 0.25, scratch);
+  const PlanSlopes soft = plan_slopes({1, compute, dims}, evaluator, 0.25, scratch);
   BOOST_TEST(std::abs(soft.per_compute[0] + soft.per_compute[1] + soft.per_compute[2] - 1) < 1e-3);
   BOOST_TEST(std::abs(soft.per_compute[2] / soft.per_compute[1] - std::exp(-1.0)) < 1e-3);
   BOOST_TEST(std::abs(soft.per_compute[0] / soft.per_compute[1] - std::exp(-3.0)) < 1e-3);
   for (const double slope : soft.per_dim) BOOST_TEST(std::abs(slope) < 1e-3);
   // A device's total grows by half a ms per dim.
   const test::TableEvaluator by_dims(workload, 3, {1}, 0, 0.5);
-  const PlanSlopes wide = plan_slopes(compute, dims, by_dims, 0.001, scratch);
+  const PlanSlopes wide = plan_slopes({1, compute, dims}, by_dims, 0.001, scratch);
   BOOST_TEST(std::abs(wide.per_dim[1] - 0.5) < 1e-3);
   BOOST_TEST(std::abs(wide.per_dim[0]) < 1e-3);
 }
