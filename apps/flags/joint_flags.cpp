@@ -1,5 +1,7 @@
 #include "apps/flags/joint_flags.h"
 
+#include <map>
+
 #include "apps/console/words.h"
 #include "apps/flags/backend_flag.h"
 #include "engine/ground_truth/make_ground_truth.h"
@@ -40,9 +42,8 @@ Status JointFlags::check(const FlagSet& flags) const {
     return invalid_input("--" + flag + ": found without --joint, which alone goes by it");
   }
   if (!output_) return {};
-  for (const std::string flag : {"cost-model", "checkpoint"}) {
-    if (!flags.given(flag)) continue;
-    return invalid_input("--" + flag + ": found with --joint, expected without");
+  if (flags.given("cost-model")) {
+    return invalid_input("--cost-model: found with --joint, expected without");
   }
   const bool sim = backend_ == to_string(io::Backend::kSim);
   if (sim && !profile_) {
@@ -68,6 +69,19 @@ Result<std::unique_ptr<GroundTruth>> JointFlags::ground_truth(std::int64_t memor
                                      .seed = seed,
                                      .timed_runs = runs_,
                                      .warmup_runs = untimed_runs(runs_)});
+}
+
+PolicySettings JointFlags::settings(const GroundTruth& truth) const {
+  PolicySettings settings{{"backend", backend_},
+                          {"hardware", truth.hardware()},
+                          {"profile", truth.profile()},
+                          {"profile_sha256", ""},
+                          {"timed_runs", std::to_string(runs_)},
+                          {"plans", std::to_string(plans_)}};
+  const std::map<std::string, std::string> others = truth.settings();
+  const auto profile = others.find("profile-sha256");
+  if (profile != others.end()) settings["profile_sha256"] = profile->second;
+  return settings;
 }
 
 }  // namespace neuroshard::apps

@@ -8,6 +8,7 @@
 #include "apps/flags/flags.h"
 #include "engine/ground_truth/ground_truth.h"
 #include "engine/ground_truth/joint_policy.h"
+#include "engine/policy/policy_checkpoint_parts.h"
 
 namespace neuroshard::apps {
 
@@ -27,6 +28,8 @@ class JointFlags {
   [[nodiscard]] Result<std::unique_ptr<GroundTruth>> ground_truth(std::int64_t memory_bytes,
                                                                   int threads,
                                                                   std::uint64_t seed) const;
+  /// What a training depends on that `truth` measures plans for, as its checkpoint says it.
+  [[nodiscard]] PolicySettings settings(const GroundTruth& truth) const;
 
  private:
   std::optional<std::string> output_;

@@ -1,9 +1,8 @@
 #include "engine/ground_truth/joint_policy.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,11 +13,6 @@
 
 namespace neuroshard {
 namespace {
-
-/// DreamShard's own number.
-constexpr std::int32_t kRounds = 10;
-
-using DeviceColumns = std::vector<std::vector<MeasuredColumns>>;
 
 /// The tables that a policy is trained on, whole and in the halves that it may make of them.
 struct Candidates {
@@ -42,35 +36,36 @@ Candidates candidates_of(const Workload& pool, const PolicySplit& split) {
 
 class JointTrainer {
  public:
-  JointTrainer(GroundTruth& truth, const Workload& pool, std::int32_t plans,
+  JointTrainer(GroundTruth& truth, const Workload& pool, const JointRounds& rounds,
                const PolicyTrainOptions& options, const PolicyTrainControl& control,
                PolicyTrainer& policy)
       : truth_(truth),
         pool_(pool),
-        plans_(plans),
+        rounds_(rounds),
         options_(options),
         control_(control),
         policy_(policy),
-        measured_(pool),
         seeds_(Rng(options.seed).fork(static_cast<std::uint64_t>(PolicyStream::kMeasuredPlans))) {}
 
-  Result<JointTraining> train();
+  Result<JointTraining> train(const JointTrainingState& from);
+  [[nodiscard]] JointTrainingState state() const;
 
  private:
   Status measure_round(std::int32_t round);
+  Status learn_costs(std::int32_t round);
   Result<DeviceColumns> random_plan(std::int64_t number);
   Result<DeviceColumns> policy_plan(std::int64_t number, double& predicted);
 
   GroundTruth& truth_;
   const Workload& pool_;
-  const std::int32_t plans_;
+  const JointRounds& rounds_;
   const PolicyTrainOptions& options_;
   const PolicyTrainControl& control_;
   PolicyTrainer& policy_;
-  MeasuredPlans measured_;
   const Rng seeds_;
+  std::vector<MeasuredPlan> plans_;
+  std::int32_t learned_ = 0;  // rounds that the policy's costs are of
   CostModels costs_;
-  std::vector<PolicyRound> rounds_;
 };
 
 Result<DeviceColumns> JointTrainer::random_plan(std::int64_t number) {
@@ -103,41 +98,68 @@ Result<DeviceColumns> JointTrainer::policy_plan(std::int64_t number, double& pre
   return plan;
 }
 
+/// Those of its plans that are not there yet. Random numbers of each depend on its number alone.
+/// The first round goes by the caller only: without it there is no policy.
 Status JointTrainer::measure_round(std::int32_t round) {
-  const std::int64_t until = std::int64_t{plans_} * (round + 1) / kRounds;
-  const std::int64_t before = measured_.plans();
-  PolicyRound told{until, 0, 0};
-  for (std::int64_t number = before; number < until; ++number) {
-    if (control_.cancel != nullptr && control_.cancel->cancelled()) return cancelled("interrupted");
+  const std::int64_t until = rounds_.plans(round);
+  for (std::int64_t number = std::ssize(plans_); number < until; ++number) {
+    const bool caller = control_.cancel != nullptr && control_.cancel->cancelled();
+    if (caller || (round > 0 && policy_.stop_now())) return cancelled("interrupted");
     if (control_.progress != nullptr) {
-      control_.progress->update("measuring plans", number, plans_, "plans");
+      control_.progress->update("measuring plans", number, rounds_.plans(JointRounds::kCount - 1),
+                                "plans");
     }
-    double predicted = std::numeric_limits<double>::quiet_NaN();
+    double predicted = 0;
     NEUROSHARD_ASSIGN_OR_RETURN(const DeviceColumns plan,
                                 round == 0 ? random_plan(number) : policy_plan(number, predicted));
-    NEUROSHARD_ASSIGN_OR_RETURN(const double cost, measured_.measure(truth_, plan));
-    told.measured_ms += cost / static_cast<double>(until - before);
-    told.error += std::fabs(predicted / cost - 1) / static_cast<double>(until - before);
+    NEUROSHARD_ASSIGN_OR_RETURN(MeasuredPlan measured, measure_columns(truth_, pool_, plan));
+    measured.predicted_ms = predicted;
+    plans_.push_back(std::move(measured));
   }
-  rounds_.push_back(told);
   return {};
 }
 
-Result<JointTraining> JointTrainer::train() {
-  for (std::int32_t round = 0; round < kRounds && !policy_.stopped(); ++round) {
-    const Status measured = measure_round(round);
-    const bool goes_on = round > 0 && measured.code() == StatusCode::kCancelled;
-    if (!goes_on) NEUROSHARD_RETURN_IF_ERROR(measured);
-    if (measured.ok()) {
-      NEUROSHARD_ASSIGN_OR_RETURN(costs_, measured_.fit(truth_, options_.seed, control_.threads));
-      NEUROSHARD_RETURN_IF_ERROR(policy_.set_costs(costs_));
-    }
-    // Where the caller has ended it, this only notes that.
-    const std::int64_t updates = std::int64_t{options_.updates} * (round + 1) / kRounds;
-    NEUROSHARD_RETURN_IF_ERROR(policy_.advance(static_cast<std::int32_t>(updates)));
+/// From the plans of this round and those before, also where some of the next one are there.
+Status JointTrainer::learn_costs(std::int32_t round) {
+  const auto known =
+      std::span<const MeasuredPlan>(plans_).first(static_cast<std::size_t>(rounds_.plans(round)));
+  const TrainControl control{.threads = control_.threads, .cancel = control_.cancel};
+  NEUROSHARD_ASSIGN_OR_RETURN(CostModels costs,
+                              fit_costs(truth_, pool_, known, options_.seed, control));
+  NEUROSHARD_RETURN_IF_ERROR(policy_.set_costs(costs));
+  costs_ = std::move(costs);
+  if (round == learned_) policy_.forget_best();
+  learned_ = round + 1;
+  return {};
+}
+
+/// Who goes on has networks of all rounds whose plans are there, by which nobody may have looked.
+JointTrainingState JointTrainer::state() const {
+  JointTrainingState now{policy_.state(), plans_};
+  if (learned_ < rounds_.measured(std::ssize(plans_))) {
+    now.policy.best.clear();
+    now.policy.curve.clear();
+  }
+  return now;
+}
+
+/// A training that goes on does so in the last round whose plans it has, with what was the best by
+/// the networks of that round.
+Result<JointTraining> JointTrainer::train(const JointTrainingState& from) {
+  plans_ = from.plans;
+  if (!from.policy.parameters.empty()) NEUROSHARD_RETURN_IF_ERROR(policy_.set_state(from.policy));
+  learned_ = rounds_.measured(std::ssize(plans_));
+  const std::int32_t first = std::max(learned_ - 1, 0);
+  for (std::int32_t round = first; round < JointRounds::kCount && !policy_.stopped(); ++round) {
+    Status known = measure_round(round);
+    if (known.ok()) known = learn_costs(round);
+    // Then there are the networks of the round before.
+    if (known.code() == StatusCode::kCancelled && round > first && policy_.stop_now()) break;
+    NEUROSHARD_RETURN_IF_ERROR(known);
+    NEUROSHARD_RETURN_IF_ERROR(policy_.advance(rounds_.updates(round)));
   }
   NEUROSHARD_ASSIGN_OR_RETURN(PolicyTraining training, policy_.finish());
-  training.report.rounds = std::move(rounds_);
+  training.report.rounds = rounds_.report(plans_);
   return JointTraining{std::move(training), std::move(costs_)};
 }
 
@@ -145,7 +167,8 @@ Result<JointTraining> JointTrainer::train() {
 
 Result<JointTraining> train_joint_policy(GroundTruth& truth, const Workload& pool,
                                          std::int32_t plans, const PolicyTrainOptions& options,
-                                         const PolicyTrainControl& control) {
+                                         const PolicyTrainControl& control,
+                                         JointTrainingState* state) {
   if (plans < kLeastJointPlans) {
     return invalid_input("plans: found " + std::to_string(plans) + ", expected at least " +
                          std::to_string(kLeastJointPlans));
@@ -155,7 +178,13 @@ Result<JointTraining> train_joint_policy(GroundTruth& truth, const Workload& poo
   if (options.tasks.devices.front() < 2) {
     return invalid_input("devices: found 1, expected at least 2: one exchanges nothing");
   }
-  return JointTrainer(truth, pool, plans, options, control, *policy).train();
+  const JointRounds rounds(plans, options);
+  const JointTrainingState from = state != nullptr ? *state : JointTrainingState{};
+  NEUROSHARD_RETURN_IF_ERROR(rounds.check(from, pool));
+  JointTrainer trainer(truth, pool, rounds, options, control, *policy);
+  Result<JointTraining> training = trainer.train(from);
+  if (state != nullptr) *state = trainer.state();
+  return training;
 }
 
 }  // namespace neuroshard

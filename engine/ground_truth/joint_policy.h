@@ -6,6 +6,7 @@
 #include "engine/core/table.h"
 #include "engine/cost_model/cost_models.h"
 #include "engine/ground_truth/ground_truth.h"
+#include "engine/ground_truth/joint_state.h"
 #include "engine/policy/policy_training.h"
 
 namespace neuroshard {
@@ -25,10 +26,14 @@ struct JointTraining {
 /// to learn from them. The first round's plans are placed at random, all others are drawn by the
 /// policy as it is then; all are of tables that the policy is trained on. What is kept is the best
 /// policy by the last round's networks. Deterministic with a ground truth that is, unless ended
-/// early. Errors: as train_policy(), kInvalidInput for fewer plans than kLeastJointPlans or one
-/// device, and those of the ground truth; kCancelled before the first networks.
+/// early. It begins at `state`, if there is one, and leaves there where it stands in the end, also
+/// where it was cancelled: with the same other arguments it then goes on, and gives what it would
+/// have given in one go; no plan is measured twice. Errors: as train_policy(), kInvalidInput for
+/// fewer plans than kLeastJointPlans, one device, and a state that no such training comes to, and
+/// those of the ground truth; kCancelled before the first networks.
 Result<JointTraining> train_joint_policy(GroundTruth& truth, const Workload& pool,
                                          std::int32_t plans, const PolicyTrainOptions& options,
-                                         const PolicyTrainControl& control);
+                                         const PolicyTrainControl& control,
+                                         JointTrainingState* state = nullptr);
 
 }  // namespace neuroshard

@@ -86,16 +86,22 @@ Status predict_comm(const CostModels& models, std::int64_t batch_size, PlanCost&
 
 }  // namespace
 
+std::vector<double> forward_starts(std::span<const double> compute_ms,
+                                   std::span<const double> backward_ms) {
+  std::vector<double> starts(compute_ms.size());
+  for (std::size_t d = 0; d < starts.size(); ++d) starts[d] = compute_ms[d] + backward_ms[d];
+  const double earliest = *std::min_element(starts.begin(), starts.end());
+  for (double& start : starts) start -= earliest;
+  return starts;
+}
+
 Result<io::CommSample> measure_exchange(GroundTruth& truth, std::vector<std::int64_t> dims,
                                         std::span<const double> compute_ms,
                                         std::int64_t batch_size) {
-  std::vector<double> starts(dims.size(), 0.0);
+  const std::vector<double> at_once(dims.size(), 0.0);
   NEUROSHARD_ASSIGN_OR_RETURN(CommTime together,
-                              truth.measure_all_to_all(dims, starts, batch_size));
-  for (std::size_t d = 0; d < starts.size(); ++d)
-    starts[d] = compute_ms[d] + together.backward_ms[d];
-  const double earliest = *std::min_element(starts.begin(), starts.end());
-  for (double& start : starts) start -= earliest;
+                              truth.measure_all_to_all(dims, at_once, batch_size));
+  std::vector<double> starts = forward_starts(compute_ms, together.backward_ms);
   NEUROSHARD_ASSIGN_OR_RETURN(CommTime staggered,
                               truth.measure_all_to_all(dims, starts, batch_size));
   return io::CommSample{std::move(dims), std::move(starts), std::move(staggered.forward_ms),

@@ -33,9 +33,14 @@ struct PlanMeasurement {
   std::vector<std::int64_t> reduced_bytes{};
 };
 
+/// When devices start the forward exchange that compute so long and whose backward exchange takes
+/// so long: one after the other, as starts less the earliest. REQUIRES a value for each device.
+std::vector<double> forward_starts(std::span<const double> compute_ms,
+                                   std::span<const double> backward_ms);
+
 /// Both ways of one exchange between devices that compute so long: the backward one from a common
-/// start, the forward one on each device from where its compute and backward exchange end, as
-/// starts less the earliest. REQUIRES a compute time for each device. Errors: the ground truth's.
+/// start, the forward one as forward_starts() says. REQUIRES a compute time for each device.
+/// Errors: the ground truth's.
 Result<io::CommSample> measure_exchange(GroundTruth& truth, std::vector<std::int64_t> dims,
                                         std::span<const double> compute_ms,
                                         std::int64_t batch_size);

@@ -1,19 +1,20 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 
 #include "engine/core/status.h"
+#include "engine/policy/policy_checkpoint_parts.h"
 #include "engine/policy/policy_model.h"
 #include "engine/policy/policy_training.h"
 
 namespace neuroshard {
 
-/// What a training is of, by the names that its file has: options, cost model, pool and the global
-/// batch size of that.
-using PolicySettings = std::map<std::string, std::string>;
+/// What all trainings are of: options, pool and the global batch size of that.
+PolicySettings training_settings(const PolicyTrainOptions& options, const std::string& pool_sha256,
+                                 std::int64_t batch_size);
+/// The same and the cost model.
 PolicySettings policy_settings(const PolicyTrainOptions& options, const PolicyOrigin& origin,
                                std::int64_t batch_size);
 

@@ -73,8 +73,9 @@ Result<PolicyTask> PolicyTaskSource::draw(std::span<const std::int32_t> ids, Rng
   for (int tries = 0; tries < kTries; ++tries) {
     PolicyTask task;
     const Try outcome = try_draw(ids, rng, stop, task);
-    if (outcome == Try::kDrawn) return task;
+    // Also of a task that was drawn: some of the rules may have been cut off.
     if (stop.cancelled()) return cancelled("interrupted");
+    if (outcome == Try::kDrawn) return task;
     ++outcomes[static_cast<std::size_t>(outcome)];
   }
   const auto most = std::max_element(outcomes.begin(), outcomes.end());

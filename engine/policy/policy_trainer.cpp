@@ -51,19 +51,24 @@ Result<std::unique_ptr<PolicyTrainer>> PolicyTrainer::create(const Workload& poo
 }
 
 Status PolicyTrainer::set_costs(const CostModels& models) {
-  NEUROSHARD_ASSIGN_OR_RETURN(source_,
+  NEUROSHARD_ASSIGN_OR_RETURN(PolicyTaskSource source,
                               PolicyTaskSource::create(pool_, models, options_.tasks,
                                                        {options_.reward, most_choices(options_)}));
-  held_out_tasks_.clear();
+  std::vector<PolicyTask> tasks;
   Rng rng = numbers(PolicyStream::kHeldOutTasks);
   for (std::int32_t k = 0; k < kValidationTasks; ++k) {
     NEUROSHARD_ASSIGN_OR_RETURN(PolicyTask task,
-                                source_->draw(split_.held_out, rng, control_.cancel));
-    held_out_tasks_.push_back(std::move(task));
+                                source.draw(split_.held_out, rng, control_.cancel));
+    tasks.push_back(std::move(task));
   }
+  source_ = std::move(source);
+  held_out_tasks_ = std::move(tasks);
+  return {};
+}
+
+void PolicyTrainer::forget_best() {
   state_.best.clear();
   state_.curve.clear();
-  return {};
 }
 
 Status PolicyTrainer::set_state(PolicyTrainingState state) {
@@ -156,21 +161,21 @@ Status PolicyTrainer::step() {
   return {};
 }
 
-Status PolicyTrainer::look() {
-  const auto count = static_cast<double>(std::max<std::int64_t>(1, state_.learned));
+Status PolicyTrainer::look(PolicyTrainingState& state) {
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, state.learned));
   const auto at = static_cast<std::int32_t>(std::max<std::int64_t>(0, update()));
   const double share =
-      validation_share(model_of(state_.parameters), *source_, held_out_tasks_, threads_);
+      validation_share(model_of(state.parameters), *source_, held_out_tasks_, threads_);
   if (!std::isfinite(share)) {
     return internal_error("the training of the policy diverged after " + std::to_string(at) +
                           " updates");
   }
-  if (state_.curve.empty() || share < best_look(state_.curve).validation_share) {
-    state_.best = state_.parameters;
+  if (state.curve.empty() || share < best_look(state.curve).validation_share) {
+    state.best = state.parameters;
   }
-  state_.curve.push_back({at, state_.share_sum / count, state_.entropy_sum / count, share});
-  state_.share_sum = state_.entropy_sum = 0;
-  state_.learned = 0;
+  state.curve.push_back({at, state.share_sum / count, state.entropy_sum / count, share});
+  state.share_sum = state.entropy_sum = 0;
+  state.learned = 0;
   return {};
 }
 
@@ -182,36 +187,35 @@ void PolicyTrainer::tell() const {
 
 Status PolicyTrainer::advance(std::int32_t updates) {
   for (;;) {
-    if (update() == 0 && state_.curve.empty()) NEUROSHARD_RETURN_IF_ERROR(look());
+    if (update() == 0 && state_.curve.empty()) NEUROSHARD_RETURN_IF_ERROR(look(state_));
     if (update() >= updates) return {};
     tell();
-    const Status done = stop_.stop() ? cancelled("interrupted") : step();
-    if (done.code() == StatusCode::kCancelled) {
-      stopped_ = true;
-      return {};
-    }
+    if (stop_now()) return {};
+    const Status done = step();
+    if (done.code() == StatusCode::kCancelled && stop_now()) return {};
     NEUROSHARD_RETURN_IF_ERROR(done);
-    const bool last = update() == updates;
-    if (update() > 0 && (last || update() % kUpdatesALook == 0)) NEUROSHARD_RETURN_IF_ERROR(look());
+    const bool due = update() == updates || update() % kUpdatesALook == 0;
+    if (update() > 0 && due) NEUROSHARD_RETURN_IF_ERROR(look(state_));
   }
 }
 
 /// Where the time limit ends the imitation, there is a policy, if not a good one; who cancels wants
-/// none. That look is no part of where the training stands.
+/// none. After it, nobody has looked since the costs were exchanged. This look is no part of where
+/// the training stands.
 Result<PolicyTraining> PolicyTrainer::finish() {
-  PolicyTraining training;
-  training.state = state_;
-  if (state_.curve.empty()) {
-    if (stop_.cancelled()) return cancelled("interrupted");
-    NEUROSHARD_RETURN_IF_ERROR(look());
+  PolicyTrainingState end = state_;
+  if (end.curve.empty()) {
+    if (stop_.cancelled() && update() < 0) return cancelled("interrupted");
+    NEUROSHARD_RETURN_IF_ERROR(look(end));
   }
-  training.model = model_of(state_.best);
+  PolicyTraining training;
+  training.model = model_of(end.best);
   training.model.history.stopped_early = stopped_;
   PolicyReport& report = training.report;
   report.training_tables = training.model.history.training_tables;
   report.held_out_tables = training.model.history.held_out_tables;
   report.validation_tasks = kValidationTasks;
-  report.curve = state_.curve;
+  report.curve = std::move(end.curve);
   report.best_update = best_look(report.curve).update;
   report.best_validation_share = best_look(report.curve).validation_share;
   report.stopped_early = stopped_;
@@ -228,6 +232,7 @@ Result<PolicyTrainer::DrawnPlan> PolicyTrainer::draw_plan(Rng& rng) {
   search::Episode episode(*world.evaluator, *run);
   search::Rollout drawn = search::roll_out(episode, task.setting, task.pieces,
                                            search::costlier_piece, nullptr, &rng, stop_);
+  if (drawn.stopped) return cancelled("interrupted");
   DrawnPlan plan{world.devices, drawn.complete ? std::move(drawn.pieces) : task.pieces};
   episode.reset(task.setting);
   for (const search::PolicyPiece& piece : plan.pieces) {

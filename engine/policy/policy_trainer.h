@@ -29,9 +29,11 @@ class PolicyTrainer {
                                                        const PolicyTrainOptions& options,
                                                        const PolicyTrainControl& control);
 
-  /// What plans cost from now on. Tasks are drawn anew, and what is the best so far was the best by
-  /// other costs: it is forgotten. Errors: those of PolicyTaskSource::create() and draw().
+  /// What plans cost from now on; tasks are drawn anew. Errors: those of PolicyTaskSource::create()
+  /// and draw(); all is as before then.
   Status set_costs(const CostModels& models);
+  /// Forgets the looks so far, and which parameters were the best: that was by other costs.
+  void forget_best();
   /// Goes on from where another training with these options stood. Errors: kInvalidInput where it
   /// is not of this training's size.
   Status set_state(PolicyTrainingState state);
@@ -41,12 +43,15 @@ class PolicyTrainer {
   /// where the training diverges, memory, tasks that cannot be drawn.
   Status advance(std::int32_t updates);
   [[nodiscard]] bool stopped() const { return stopped_; }
-  /// The best policy so far, and where the training stands. Errors: kCancelled where the caller
-  /// ended it before the first look.
-  Result<PolicyTraining> finish();
+  /// Whether the time limit or the caller says that it has to end: then stopped().
+  bool stop_now() { return stopped_ = stopped_ || stop_.stop(); }
+  /// Where it stands.
+  [[nodiscard]] const PolicyTrainingState& state() const { return state_; }
+  /// The best policy so far. Errors: kCancelled where the caller ended the imitation.
+  [[nodiscard]] Result<PolicyTraining> finish();
 
   /// A plan that the policy draws as it is now, for a task of the tables that it is trained on.
-  /// Where the plan gets stuck, the rules' one.
+  /// Where the plan gets stuck, the rules' one. Errors: kCancelled where it has to end before that.
   struct DrawnPlan {
     std::int32_t devices = 0;
     std::vector<search::PolicyPiece> pieces;  ///< with their devices
@@ -68,7 +73,8 @@ class PolicyTrainer {
   Result<std::vector<PolicyTask>> draw_batch();
   Status learn(const std::vector<PolicyTask>& tasks, const LearningRule& rule);
   Status step();
-  Status look();
+  /// At the held-out tasks by the parameters of `state`, which it becomes part of.
+  Status look(PolicyTrainingState& state);
   void tell() const;
 
   const Workload& pool_;

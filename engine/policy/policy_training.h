@@ -73,6 +73,7 @@ struct PolicyReport {
 const PolicyPoint& best_look(const std::vector<PolicyPoint>& curve);
 
 /// Where a training stands between two steps; with its arguments, all that the rest depends on.
+/// Without parameters: at its beginning.
 struct PolicyTrainingState {
   std::int64_t steps = 0;         ///< of imitation, then updates
   std::vector<float> parameters;  ///< the policy's: table network, head, LSTM
@@ -90,7 +91,6 @@ struct PolicyTrainingState {
 struct PolicyTraining {
   PolicyModel model;  ///< but for its origin
   PolicyReport report;
-  PolicyTrainingState state;
 };
 
 /// The surroundings. Results do not depend on `threads`.

@@ -216,13 +216,48 @@ BOOST_AUTO_TEST_CASE(flags_of_joint_training_belong_together) {
   expect_one_line(joint("--plans 200"), 2, "--plans: found without --joint");
   expect_one_line(joint("--joint c --cost-model h100_sim"), 2,
                   "--cost-model: found with --joint, expected without");
-  expect_one_line(joint("--joint c --checkpoint s"), 2, "--checkpoint: found with --joint");
   expect_one_line(joint("--joint c"), 2, "found no --profile, expected one of");
   expect_one_line(joint("--joint c --backend cpu --profile H100-80G"), 2,
                   "--profile: found with --backend cpu");
   expect_one_line(joint("--joint c --profile H100-80G --runs 3"), 2,
                   "--runs: found with --backend sim, expected with cpu");
   expect_one_line(joint("--joint c --profile H100-80G --plans 99"), 2, "--plans: found '99'");
+}
+
+BOOST_AUTO_TEST_CASE(a_joint_training_goes_on_from_its_checkpoint_and_from_no_other) {
+  if (kSanitized) return;  // as below
+  const TemporaryFolder folder;
+  const std::string policy = folder.file("p.safetensors");
+  const std::string costs = folder.file("c.safetensors");
+  const std::string state = folder.file("s.safetensors");
+  const auto train = [&](const std::string& more) {
+    return run_command(split_words("train policy --tables " + trained().pool + " --joint " + costs +
+                                   " --device-memory 40GB --devices 2 --task-tables 4,8 " +
+                                   "--updates 20 --output " + policy + " " + more));
+  };
+  const std::string simulated = "--profile H100-80G ";
+  const Outcome whole = train(simulated);
+  BOOST_TEST_REQUIRE(whole.exit_code == 0, whole.err);
+  const std::string bytes = slurp(policy) + slurp(costs);
+  // Ended as soon as there are networks.
+  const Outcome ended = train(simulated + "--time-limit 0.001 --checkpoint " + state);
+  BOOST_TEST_REQUIRE(ended.exit_code == 0, ended.err);
+  BOOST_TEST(ended.err.find("stopped early") != std::string::npos, ended.err);
+  BOOST_TEST((slurp(policy) + slurp(costs) != bytes));
+  const std::string checkpoint = " --checkpoint " + state;
+  expect_one_line(train("--profile A100-80G" + checkpoint), 2, "hardware: found 'H100-80G");
+  expect_one_line(train("--profile H100-80G --plans 200" + checkpoint), 2,
+                  "plans: found '100', expected '200'");
+  expect_one_line(train("--backend cpu" + checkpoint), 2,
+                  "backend: found 'sim', expected 'cpu', as in this training");
+  expect_one_line(train(simulated + "--checkpoint " + trained().policy), 2,
+                  "metadata format: found 'neuroshard-policy'");
+  const Outcome rest = train(simulated + checkpoint);
+  BOOST_TEST_REQUIRE(rest.exit_code == 0, rest.err);
+  BOOST_TEST(rest.err.find("goes on from " + state +
+                           ", after 10 of 100 plans and 0 of 320 steps") != std::string::npos,
+             rest.err);
+  BOOST_TEST((slurp(policy) + slurp(costs) == bytes));
 }
 
 BOOST_AUTO_TEST_CASE(a_policy_and_its_costs_come_of_measured_plans) {

@@ -3,14 +3,13 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/cost_model/cost_model_file.h"
-#include "engine/ground_truth/make_ground_truth.h"
 #include "engine/ground_truth/measured_plans.h"
 #include "engine/policy/policy_file.h"
+#include "tests/policy/counted_truth.h"
 #include "tests/policy/small_policies.h"
 #include "tests/support/sanitized.h"
 
@@ -19,47 +18,6 @@ namespace neuroshard::test {
 BOOST_AUTO_TEST_SUITE(joint_policy)
 
 namespace {
-
-/// The simulated H100, which counts how often it is asked and cancels after some lookups.
-class CountedTruth final : public GroundTruth {
- public:
-  explicit CountedTruth(CancelToken* token = nullptr, int until = 0)
-      : token_(token), until_(until) {
-    GroundTruthOptions options;
-    options.profile = "H100-80G";
-    options.max_memory_bytes = few_tables().memory_bytes;
-    truth_ = make_ground_truth(io::Backend::kSim, options).value();
-  }
-  [[nodiscard]] io::Backend backend() const override { return truth_->backend(); }
-  [[nodiscard]] const std::string& hardware() const override { return truth_->hardware(); }
-  [[nodiscard]] const std::string& profile() const override { return truth_->profile(); }
-  Result<ComputeTime> measure_compute(const Workload& workload,
-                                      std::span<const Shard> shards) override {
-    if (++lookups == until_) token_->cancel();
-    return truth_->measure_compute(workload, shards);
-  }
-  Result<CommTime> measure_all_to_all(std::span<const std::int64_t> dims,
-                                      std::span<const double> starts_ms,
-                                      std::int64_t batch_size) override {
-    ++exchanges;
-    return truth_->measure_all_to_all(dims, starts_ms, batch_size);
-  }
-
-  int lookups = 0;
-  int exchanges = 0;
-
- private:
-  std::unique_ptr<GroundTruth> truth_;
-  CancelToken* token_;
-  int until_;
-};
-
-PolicyTrainOptions joint_options() {
-  PolicyTrainOptions options = short_training();
-  options.tasks.devices = {2, 3};
-  options.updates = 100;
-  return options;
-}
 
 /// Ended by its caller after so many lookups.
 Result<JointTraining> ended(const Workload& pool, int lookups, int threads) {
@@ -97,19 +55,21 @@ BOOST_AUTO_TEST_CASE(networks_of_a_hundred_plans_know_the_plans_that_the_policy_
 BOOST_AUTO_TEST_CASE(a_measured_plan_costs_what_its_slowest_device_takes) {
   const Workload pool = generated_pool(4, 3);
   CountedTruth truth;
-  MeasuredPlans plans(pool);
   const auto halves = [&](std::int32_t table) {
     const std::int32_t half = pool.tables[static_cast<std::size_t>(table)].dim / 2;
     return MeasuredColumns{table, half};
   };
-  const auto balanced = plans.measure(truth, {{halves(0), halves(1)}, {halves(0), halves(1)}});
+  const auto balanced =
+      measure_columns(truth, pool, {{halves(0), halves(1)}, {halves(0), halves(1)}});
   BOOST_REQUIRE_MESSAGE(balanced.ok(), balanced.status().message());
-  const auto on_one = plans.measure(truth, {{halves(0), halves(0), halves(1), halves(1)}, {}});
+  const auto on_one =
+      measure_columns(truth, pool, {{halves(0), halves(0), halves(1), halves(1)}, {}});
   BOOST_REQUIRE_MESSAGE(on_one.ok(), on_one.status().message());
-  BOOST_TEST(*on_one > *balanced);
-  BOOST_TEST(plans.plans() == 2);
+  BOOST_TEST(measured_ms(*on_one) > measured_ms(*balanced));
   BOOST_TEST(truth.lookups == 4);
-  BOOST_TEST((plans.fit(truth, 0, 1).status().code() == StatusCode::kInvalidInput));  // too few
+  const MeasuredPlan plans[] = {*balanced, *on_one};
+  BOOST_TEST((fit_costs(truth, pool, plans, 0, {}).status().code() == StatusCode::kInvalidInput));
+  BOOST_TEST((fit_costs(truth, pool, {}, 0, {}).status().code() == StatusCode::kInvalidInput));
 }
 
 BOOST_AUTO_TEST_CASE(an_interruption_leaves_the_best_so_far_if_there_are_networks) {
