@@ -136,6 +136,11 @@ Status check_whole_tables(const Problem& problem) {
                     ", and this algorithm splits no table: one that splits would do");
 }
 
+double filled_memory(const Problem& problem) {
+  const auto memory = static_cast<double>(problem.cluster.memory_bytes);
+  return static_cast<double>(bytes_of_all(problem.space)) / (memory * problem.cluster.devices);
+}
+
 std::optional<Shortage> shortage_in_all(const Problem& problem, const RowShapes& rows) {
   const std::int64_t total = bytes_of_all(problem.space);
   const std::int64_t memory = problem.cluster.memory_bytes;

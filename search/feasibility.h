@@ -57,6 +57,9 @@ std::string memory_would_do(std::int64_t bytes);
 /// kInfeasible, with what it takes at least.
 Status needs_at_least(const Problem& problem, const Shortage& shortage);
 
+/// Share of the memory of all devices that the tables take, whole.
+double filled_memory(const Problem& problem);
+
 /// kInfeasible where shortage_in_all() finds one.
 Status check_total_memory(const Problem& problem, const RowShapes& rows = {});
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "search/feasibility.h"
 #include "search/refine/cheapest_divisions.h"
 #include "search/refine/division_changes.h"
 #include "search/refine/price_list.h"
@@ -65,7 +66,7 @@ class FastRowPlans final : public DivisionTrials {
     all_and_then_more(Division::kRows);
     if (evaluator_.additive()) in_cheapest_divisions();
     more_and_more(those_for(Division::kBlocks), Division::kBlocks);
-    if (memory_is_short()) with_largest();
+    if (filled_memory(problem_) > kShort) with_largest();
     if (!evaluator_.additive()) in_replicas();
     if (!best_) return std::nullopt;
     if (changes_may_pay()) change_divisions(*this, evaluator_, catalog_);
@@ -102,12 +103,6 @@ class FastRowPlans final : public DivisionTrials {
       return catalog_.entry(catalog_.whole(table)).upper == kNoEntry;
     });
     return tables;
-  }
-
-  [[nodiscard]] bool memory_is_short() const {
-    const auto memory = static_cast<double>(problem_.cluster.memory_bytes);
-    return static_cast<double>(bytes_of_all(problem_.space)) >
-           kShort * memory * problem_.cluster.devices;
   }
 
   /// All tables at once, each in the way that costs the devices least.

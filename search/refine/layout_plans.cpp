@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/core/rng.h"
+#include "search/feasibility.h"
 #include "search/local/comm_response.h"
 #include "search/local/local_plan.h"
 #include "search/local/plan_pieces.h"
@@ -31,6 +32,12 @@ constexpr std::int32_t kMostLaidTables = 8;
 // 0.06, 24 of 41 to 60 0.31, 0.28 and 0.04. By networks (h200_sim) 40 of 9 to 14 are 0.1 % cheaper
 // after 100,000 and 0.2 % dearer after 300,000.
 constexpr std::int32_t kMostAddedUp = 60;
+// By networks, where tables fill this much of the memory. h200_sim, after 30,000 and 100,000
+// candidates: 40 tasks of 9 to 15 tables that fill 70 to 98 % of 2 to 8 devices are 1.0 and 0.7 %
+// cheaper in the mean, 40 of 18 to 40 on 4 to 16 devices 2.8 and 2.0, some by 20; 20 of 60 to 100
+// 0.1 % dearer and 0.2 cheaper. 40 of 9 to 40 that fill 10 to 60 % would be 0.2 and 0.1 % dearer.
+constexpr double kTight = 0.7;
+constexpr std::int32_t kMostLaidTight = 48;
 constexpr double kLayoutShare = 0.1;      // of the time left, or the budget
 constexpr std::int64_t kLeastPasses = 2;  // through the layouts of all tables, that it is worth
 constexpr std::size_t kLaidKept = 6;      // plans to go on from
@@ -47,6 +54,12 @@ struct LaidPlan {
   double cost = kDoesNotFit;
   Assignment pieces{};
 };
+
+/// How many tables may be laid out as wholes.
+std::int32_t most_laid_tables(const Problem& problem, const PlanEvaluator& evaluator) {
+  if (evaluator.additive()) return kMostAddedUp;
+  return filled_memory(problem) >= kTight ? kMostLaidTight : kMostLaidTables;
+}
 
 class LayoutPlans {
  public:
@@ -161,7 +174,7 @@ class LayoutPlans {
 FirstPlan with_plans_in_layouts(FirstPlan first, const Problem& problem, PlanEvaluator& evaluator,
                                 const ShapeCatalog& catalog, const SearchOptions& options,
                                 std::chrono::steady_clock::time_point began) {
-  if (catalog.tables() > (evaluator.additive() ? kMostAddedUp : kMostLaidTables)) return first;
+  if (catalog.tables() > most_laid_tables(problem, evaluator)) return first;
   const Assignment start = pieces_of(first.plan.plan, problem.workload, catalog);
   if (start.empty()) return first;
   const StopCheck stop = share_of_time(options, began, kLayoutShare, 0);
