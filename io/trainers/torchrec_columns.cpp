@@ -93,7 +93,8 @@ std::string SequenceColumns::add(std::string_view module, const Table& table,
                                  std::string_view sharding_type, std::span<const Shard> shards) {
   if (table.pooled || sharding_type != "column_wise") return {};
   for (const Shard& shard : shards) {
-    const std::int32_t first = widths_.emplace(module, shard.dim()).first->second;
+    const std::pair collection(std::string(module), table.dim);
+    const std::int32_t first = widths_.emplace(collection, shard.dim()).first->second;
     if (first == shard.dim()) continue;
     return "its lookups are not pooled, and shards of its module have " + std::to_string(first) +
            " and " + std::to_string(shard.dim()) +

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/core/plan.h"
@@ -23,14 +24,15 @@ std::string unequal_widths(std::span<const Shard> shards);
 /// The columns that the EmbeddingCollections of a plan have, table after table. A value.
 class SequenceColumns {
  public:
-  /// Why TorchRec 1.4 would fail on this table of `module` beside those before it: it takes all
+  /// Why TorchRec would fail on this table of `module` beside those before it: it takes all
   /// column_wise shards of an EmbeddingCollection for as wide as the first. "" when they are, when
-  /// the table is pooled and when its sharding type is another.
+  /// the table is pooled and when its sharding type is another. Tables of other dims are never in
+  /// the same EmbeddingCollection (TorchRec makes none of them), whatever module is named.
   std::string add(std::string_view module, const Table& table, std::string_view sharding_type,
                   std::span<const Shard> shards);
 
  private:
-  std::map<std::string, std::int32_t, std::less<>> widths_;  // by module
+  std::map<std::pair<std::string, std::int32_t>, std::int32_t> widths_;  // by module and dim
 };
 
 /// The plan as TorchRec holds it, in canonical order: where unequal_widths(), the columns that a

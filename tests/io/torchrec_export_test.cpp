@@ -133,11 +133,16 @@ BOOST_AUTO_TEST_CASE(torchrec_has_fewer_types_of_what_is_not_pooled) {
   BOOST_TEST(exported(replica, {.trainer_device = "cpu"}) ==
              "table 0 'user': is data_parallel and its lookups are not pooled, TorchRec fails on "
              "that on CPU");
-  PlanDocument columns = document_of(2, {{0, 0, 10, 0, 4, 0},
-                                         {0, 0, 10, 4, 8, 1},
-                                         {1, 0, 6, 0, 4, 0},
-                                         {2, 0, 12, 0, 8, 0},
-                                         {2, 0, 12, 8, 16, 1}});
+  const std::vector<Shard> others{{1, 0, 6, 0, 4, 0}, {2, 0, 12, 0, 8, 0}, {2, 0, 12, 8, 16, 1}};
+  const auto beside_others = [&](std::vector<Shard> shards) {
+    shards.insert(shards.end(), others.begin(), others.end());
+    return document_of(2, std::move(shards));
+  };
+  // Of another dim, and so of another collection.
+  BOOST_TEST(exported(beside_others({{0, 0, 10, 0, 4, 0}, {0, 0, 10, 4, 8, 1}}), {}) == "");
+  workload.tables[0].dim = 16;
+  const PlanDocument columns = beside_others(
+      {{0, 0, 10, 0, 4, 0}, {0, 0, 10, 4, 8, 1}, {0, 0, 10, 8, 12, 0}, {0, 0, 10, 12, 16, 1}});
   BOOST_TEST(exported(columns, {}) ==
              "table 2 'item': its lookups are not pooled, and shards of its module have 4 and 8 "
              "columns, TorchRec takes those of an EmbeddingCollection for equally wide");
