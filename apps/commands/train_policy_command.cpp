@@ -104,10 +104,13 @@ class TrainPolicyCommand final : public Command {
     Result<PolicyTraining> training = with_progress(
         [&] { return train_policy(loaded.workload, models.models, options_, control_, &state); });
     const bool begun = !state.parameters.empty();
-    NEUROSHARD_RETURN_IF_ERROR(checkpoint_.keep(
-        training.status(), begun ? format_policy_checkpoint(settings, state) : ""));
+    // A checkpoint that cannot be written is no reason to lose what was trained.
+    const Status kept =
+        checkpoint_.keep(training.status(), begun ? format_policy_checkpoint(settings, state) : "");
+    if (!training.ok()) return kept;
     training->model.origin = origin;
-    return show(models, *training);
+    NEUROSHARD_RETURN_IF_ERROR(show(models, *training));
+    return kept;
   }
 
   /// The cost networks are there first: a policy without them could place nothing.
@@ -133,14 +136,16 @@ class TrainPolicyCommand final : public Command {
                                 &state);
     });
     const bool begun = !state.policy.parameters.empty();
-    NEUROSHARD_RETURN_IF_ERROR(
-        checkpoint_.keep(joint.status(), begun ? format_joint_checkpoint(settings, state) : ""));
+    const Status kept =
+        checkpoint_.keep(joint.status(), begun ? format_joint_checkpoint(settings, state) : "");
+    if (!joint.ok()) return kept;
     const std::string bytes = format_cost_models(joint->costs);
     NEUROSHARD_RETURN_IF_ERROR(deliver(*joint_.output(), bytes));
     const NamedCostModels models{io::file_name(*joint_.output()), io::sha256_hex(bytes),
                                  std::move(joint->costs), true};
     joint->policy.model.origin = policy_origin(models, loaded);
-    return show(models, joint->policy);
+    NEUROSHARD_RETURN_IF_ERROR(show(models, joint->policy));
+    return kept;
   }
 
   static PolicyOrigin policy_origin(const NamedCostModels& models, const LoadedWorkload& loaded) {

@@ -23,6 +23,10 @@ void CheckpointFlag::declare(FlagSet& flags) {
 Result<std::optional<std::string>> CheckpointFlag::read() const {
   std::optional<std::string> bytes;
   std::error_code unknown;
+  if (path_ == "-") {
+    return invalid_input(
+        "--checkpoint: found '-', expected a file, from which the training goes on");
+  }
   if (!path_ || !std::filesystem::exists(*path_, unknown)) return bytes;
   NEUROSHARD_ASSIGN_OR_RETURN(bytes, io::read_safetensors_file(*path_));
   return bytes;

@@ -15,8 +15,8 @@ class CheckpointFlag {
 
   /// Nothing without the flag.
   [[nodiscard]] const std::optional<std::string>& path() const { return path_; }
-  /// What the run before has left; nothing where there is no such file yet. Errors: as
-  /// io::read_safetensors_file().
+  /// What the run before has left; nothing where there is no such file yet. Errors: that the flag
+  /// names no file; as io::read_safetensors_file().
   [[nodiscard]] Result<std::optional<std::string>> read() const;
   /// Says from where the training goes on, "after" that much.
   void note_resumed(const std::string& after) const;

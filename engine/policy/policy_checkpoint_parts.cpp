@@ -60,6 +60,25 @@ Result<std::vector<PolicyPoint>> take_curve(MetadataReader& metadata) {
   return curve;
 }
 
+/// Values beside those of the policy: as many, or where there are `none` no values.
+Status check_count(const std::string& name, const std::vector<float>& values,
+                   const std::vector<float>& parameters, bool none = false) {
+  const std::size_t expected = none ? 0 : parameters.size();
+  if (values.size() == expected) return {};
+  return invalid_input("tensor " + name + ": found " + std::to_string(values.size()) +
+                       " values, expected " + std::to_string(expected));
+}
+
+/// The optimizer divides by their roots.
+Status check_squares(const std::string& name, const std::vector<float>& values) {
+  const auto below =
+      std::find_if(values.begin(), values.end(), [](float value) { return value < 0; });
+  if (below == values.end()) return {};
+  return invalid_input("tensor " + name + ": value " + std::to_string(below - values.begin()) +
+                       " is " + io::format_number(static_cast<double>(*below)) +
+                       ", expected 0 or more");
+}
+
 }  // namespace
 
 Status check_policy_settings(MetadataReader& metadata, const PolicySettings& settings) {
@@ -121,6 +140,11 @@ Result<PolicyTrainingState> take_policy_state(MetadataReader& metadata, io::Tens
   NEUROSHARD_ASSIGN_OR_RETURN(state.adam_mean, take_vector("adam.mean", file));
   NEUROSHARD_ASSIGN_OR_RETURN(state.adam_square, take_vector("adam.square", file));
   NEUROSHARD_ASSIGN_OR_RETURN(state.best, take_vector("best", file));
+  NEUROSHARD_RETURN_IF_ERROR(check_count("adam.mean", state.adam_mean, state.parameters));
+  NEUROSHARD_RETURN_IF_ERROR(check_count("adam.square", state.adam_square, state.parameters));
+  NEUROSHARD_RETURN_IF_ERROR(
+      check_count("best", state.best, state.parameters, state.curve.empty()));
+  NEUROSHARD_RETURN_IF_ERROR(check_squares("adam.square", state.adam_square));
   return state;
 }
 

@@ -27,7 +27,8 @@ Result<std::vector<float>> take_vector(const std::string& name, io::TensorFile& 
 Status check_no_tensor(const io::TensorFile& file);
 
 void put_policy_state(const PolicyTrainingState& state, io::TensorFile& file);
-/// One that has parameters. Sizes are not held against each other: PolicyTrainer::set_state().
+/// One that has parameters, with as many values of the optimizer. Whether the policy has so many is
+/// asked by PolicyTrainer::set_state().
 Result<PolicyTrainingState> take_policy_state(MetadataReader& metadata, io::TensorFile& file);
 
 }  // namespace neuroshard

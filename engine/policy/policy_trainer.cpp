@@ -158,7 +158,15 @@ Status PolicyTrainer::step() {
                         .m = state_.adam_mean.data(),
                         .v = state_.adam_square.data()});
   ++state_.steps;
-  return {};
+  const std::vector<float>& now = state_.parameters;
+  const bool finite =
+      std::all_of(now.begin(), now.end(), [](float one) { return std::isfinite(one); });
+  return finite ? Status() : diverged();
+}
+
+Status PolicyTrainer::diverged() const {
+  return internal_error("the training of the policy diverged after " +
+                        std::to_string(std::max<std::int64_t>(0, update())) + " updates");
 }
 
 Status PolicyTrainer::look(PolicyTrainingState& state) {
@@ -166,10 +174,7 @@ Status PolicyTrainer::look(PolicyTrainingState& state) {
   const auto at = static_cast<std::int32_t>(std::max<std::int64_t>(0, update()));
   const double share =
       validation_share(model_of(state.parameters), *source_, held_out_tasks_, threads_);
-  if (!std::isfinite(share)) {
-    return internal_error("the training of the policy diverged after " + std::to_string(at) +
-                          " updates");
-  }
+  if (!std::isfinite(share)) return diverged();
   if (state.curve.empty() || share < best_look(state.curve).validation_share) {
     state.best = state.parameters;
   }

@@ -73,6 +73,7 @@ class PolicyTrainer {
   Result<std::vector<PolicyTask>> draw_batch();
   Status learn(const std::vector<PolicyTask>& tasks, const LearningRule& rule);
   Status step();
+  [[nodiscard]] Status diverged() const;
   /// At the held-out tasks by the parameters of `state`, which it becomes part of.
   Status look(PolicyTrainingState& state);
   void tell() const;

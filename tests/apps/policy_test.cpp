@@ -250,6 +250,8 @@ BOOST_AUTO_TEST_CASE(a_joint_training_goes_on_from_its_checkpoint_and_from_no_ot
                   "plans: found '100', expected '200'");
   expect_one_line(train("--backend cpu" + checkpoint), 2,
                   "backend: found 'sim', expected 'cpu', as in this training");
+  expect_one_line(train(simulated + "--checkpoint -"), 2,
+                  "--checkpoint: found '-', expected a file");
   expect_one_line(train(simulated + "--checkpoint " + trained().policy), 2,
                   "metadata format: found 'neuroshard-policy'");
   const Outcome rest = train(simulated + checkpoint);

@@ -152,6 +152,14 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_with_a_checkpoint_is_named) {
         file.tensors["best"] = {{1, 1}, {0}};
       },
       "tensor best: found 2 dimensions, expected 1");
+  expect([](io::TensorFile& file) { file.metadata["curve"] = ""; }, "values, expected 0");
+  expect(
+      [](io::TensorFile& file) {
+        file.tensors["best"] = {{1}, {0}};
+      },
+      "tensor best: found 1 values, expected ");
+  expect([](io::TensorFile& file) { file.tensors["adam.square"].values[1] = -1; },
+         "tensor adam.square: value 1 is -1, expected 0 or more");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
