@@ -29,6 +29,18 @@ std::string path_step(std::string_view key) {
   return plain ? "." + std::string(key) : "[" + excerpt(key) + "]";
 }
 
+/// All steps, or where they are many the first and the last of them.
+std::string joined_path(const std::vector<std::string>& steps) {
+  constexpr std::size_t kHalfBytes = 300;
+  std::string begin = "$";
+  std::size_t first = 0;
+  while (first < steps.size() && begin.size() < kHalfBytes) begin += steps[first++];
+  std::string end;
+  std::size_t last = steps.size();
+  while (last > first && end.size() < kHalfBytes) end = steps[--last] + end;
+  return begin + (last > first ? "[...]" : "") + end;
+}
+
 std::string list(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
@@ -47,7 +59,7 @@ JsonValue::Kind JsonValue::kind() const { return static_cast<Kind>(document_->no
 
 std::string JsonValue::path() const {
   // Nodes know no parent: from the root down, always into the child that the node is a part of.
-  std::string path = "$";
+  std::vector<std::string> steps;
   std::size_t node = 0;
   while (node != node_) {
     const bool object = JsonValue(*document_, node).is_object();
@@ -56,14 +68,15 @@ std::string JsonValue::path() const {
       const std::size_t value = object ? child + 1 : child;
       const std::size_t next = document_->after(value);
       if (node_ < next) {
-        path += object ? path_step(document_->text_of(child)) : "[" + std::to_string(index) + "]";
+        steps.push_back(object ? path_step(document_->text_of(child))
+                               : "[" + std::to_string(index) + "]");
         node = value;
         break;
       }
       child = next;
     }
   }
-  return path;
+  return joined_path(steps);
 }
 
 Status JsonValue::error(const std::string& message) const {

@@ -64,7 +64,8 @@ class JsonValue {
   [[nodiscard]] Result<JsonArray> array(std::size_t exactly) const;
   [[nodiscard]] Result<JsonObject> object() const;
 
-  /// "$.tables[3].rows". Cost: grows with the document; for messages only.
+  /// "$.tables[3].rows", a long one without its middle. Cost: grows with the document; for messages
+  /// only.
   [[nodiscard]] std::string path() const;
   /// kInvalidInput "<source>: <path>: <message>".
   [[nodiscard]] Status error(const std::string& message) const;

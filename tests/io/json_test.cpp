@@ -56,6 +56,22 @@ BOOST_AUTO_TEST_CASE(every_kind_of_value_is_read) {
   BOOST_TEST(!root.has("absent"));
 }
 
+BOOST_AUTO_TEST_CASE(a_path_of_many_steps_is_told_without_its_middle) {
+  std::string key;  // each character of which a message spells out in four
+  for (int k = 0; k < 20; ++k) key += "\\u0001";
+  std::string text;
+  for (int depth = 0; depth < 10; ++depth) text += "{\"deep\": [{\"" + key + "\": ";
+  text += R"({"k": 1, "k": 2})";
+  for (int depth = 0; depth < 10; ++depth) text += "}]}";
+  const std::string message = JsonDocument::parse(text, "f.json").status().message();
+  BOOST_TEST(message.starts_with("f.json:1:"), message);
+  BOOST_TEST(message.find("found the key 'k' twice in $.deep[0]['\\x01") != std::string::npos,
+             message);
+  BOOST_TEST(message.find("[...]") != std::string::npos, message);
+  BOOST_TEST(message.ends_with("\\x01'], expected it once"), message);
+  BOOST_TEST(message.size() < 900u, message);
+}
+
 BOOST_AUTO_TEST_CASE(numbers_are_correctly_rounded) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 20000; ++round) {
