@@ -41,9 +41,6 @@ class LoadPlacer {
   [[nodiscard]] const Assignment& assignment() const { return assignment_; }
   [[nodiscard]] std::span<const float> compute_ms() const { return compute_ms_; }
   [[nodiscard]] std::span<const std::int64_t> dim_sums() const { return dim_sums_; }
-  /// Nothing where the evaluator does not count it.
-  [[nodiscard]] std::span<const DeviceWork> work() const { return work_; }
-  [[nodiscard]] const Collectives& collectives() const { return collectives_; }
   /// The plan by itself, valid until it changes.
   [[nodiscard]] PlanBatch batch() const {
     return {1, compute_ms(), dim_sums_, {&collectives_, 1}, work_};

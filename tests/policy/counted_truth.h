@@ -46,7 +46,13 @@ class CountedTruth final : public GroundTruth {
   int until_;
 };
 
-/// Of a policy together with its cost networks.
+/// Tables to train on a policy together with its cost networks.
+inline const Workload& joint_pool() {
+  static const Workload tables = generated_pool(60, 1);
+  return tables;
+}
+
+/// How these are trained.
 inline PolicyTrainOptions joint_options() {
   PolicyTrainOptions options = short_training();
   options.tasks.devices = {2, 3};

@@ -22,11 +22,6 @@ BOOST_AUTO_TEST_SUITE(joint_checkpoint)
 
 namespace {
 
-const Workload& pool() {
-  static const Workload tables = generated_pool(60, 1);
-  return tables;
-}
-
 const PolicySettings& settings() {
   static const PolicySettings some{{"backend", "sim"}, {"profile", "H100-80G"}, {"plans", "100"}};
   return some;
@@ -49,7 +44,7 @@ JointTrainingState some_state() {
 Result<JointTrainingState> read(const std::string& bytes, const PolicySettings& expected) {
   static const PolicyTrainOptions options = joint_options();
   return parse_joint_checkpoint(bytes, "c.state", expected, JointRounds(kLeastJointPlans, options),
-                                pool());
+                                joint_pool());
 }
 
 std::string refusal_of(const std::function<void(io::TensorFile&)>& change) {

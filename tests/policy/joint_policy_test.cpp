@@ -34,7 +34,7 @@ Result<JointTraining> ended(const Workload& pool, int lookups, int threads) {
 BOOST_AUTO_TEST_CASE(networks_of_a_hundred_plans_know_the_plans_that_the_policy_draws) {
   // Ten rounds take sanitizers a minute; they see the same of the interrupted ones.
   if (kSanitized) return;
-  const Workload pool = generated_pool(60, 1);
+  const Workload& pool = joint_pool();
   CountedTruth truth;
   const auto found = train_joint_policy(truth, pool, kLeastJointPlans, joint_options(), {});
   BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_measured_plan_costs_what_its_slowest_device_takes) {
 }
 
 BOOST_AUTO_TEST_CASE(an_interruption_leaves_the_best_so_far_if_there_are_networks) {
-  const Workload pool = generated_pool(60, 1);
+  const Workload& pool = joint_pool();
   BOOST_TEST((ended(pool, 5, 1).status().code() == StatusCode::kCancelled));
   const auto one = ended(pool, 70, 1);
   BOOST_REQUIRE_MESSAGE(one.ok(), one.status().message());
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(an_interruption_leaves_the_best_so_far_if_there_are_network
 }
 
 BOOST_AUTO_TEST_CASE(too_few_plans_and_one_device_are_refused) {
-  const Workload pool = generated_pool(60, 1);
+  const Workload& pool = joint_pool();
   CountedTruth truth;
   PolicyTrainOptions options = joint_options();
   auto training = train_joint_policy(truth, pool, 99, options, {});

@@ -22,11 +22,6 @@ BOOST_AUTO_TEST_SUITE(joint_resume)
 
 namespace {
 
-const Workload& pool() {
-  static const Workload tables = generated_pool(60, 1);
-  return tables;
-}
-
 const PolicyTrainOptions& options() {
   static const PolicyTrainOptions few = joint_options();
   return few;
@@ -43,7 +38,8 @@ const Trained& in_one_go() {
     CountedTruth truth;
     Trained trained;
     trained.joint =
-        train_joint_policy(truth, pool(), kLeastJointPlans, options(), {}, &trained.state).value();
+        train_joint_policy(truth, joint_pool(), kLeastJointPlans, options(), {}, &trained.state)
+            .value();
     return trained;
   }();
   return whole;
@@ -68,10 +64,10 @@ void expect_as_in_one_go(const JointTraining& joint) {
 
 /// As a file and back.
 JointTrainingState kept(const JointTrainingState& state) {
-  const PolicySettings settings = training_settings(options(), "", pool().batch_size);
+  const PolicySettings settings = training_settings(options(), "", joint_pool().batch_size);
   const JointRounds rounds(kLeastJointPlans, options());
   auto read = parse_joint_checkpoint(format_joint_checkpoint(settings, state), "c", settings,
-                                     rounds, pool());
+                                     rounds, joint_pool());
   BOOST_REQUIRE_MESSAGE(read.ok(), read.status().message());
   BOOST_TEST((*read == state));
   return std::move(read).value();
@@ -85,7 +81,8 @@ Result<JointTraining> turn(JointTrainingState& state, int calls, int threads, in
   control.threads = threads;
   control.progress = &sink;
   control.cancel = &sink.token();
-  auto joint = train_joint_policy(truth, pool(), kLeastJointPlans, options(), control, &state);
+  auto joint =
+      train_joint_policy(truth, joint_pool(), kLeastJointPlans, options(), control, &state);
   *lookups += truth.lookups;
   return joint;
 }
@@ -96,7 +93,8 @@ Result<JointTraining> turn_of_lookups(JointTrainingState& state, int until, int*
   CountedTruth truth(&token, until);
   PolicyTrainControl control;
   control.cancel = &token;
-  auto joint = train_joint_policy(truth, pool(), kLeastJointPlans, options(), control, &state);
+  auto joint =
+      train_joint_policy(truth, joint_pool(), kLeastJointPlans, options(), control, &state);
   *lookups += truth.lookups;
   return joint;
 }
@@ -147,7 +145,8 @@ BOOST_AUTO_TEST_CASE(a_finished_training_that_is_gone_on_with_measures_nothing) 
   if (kSanitized) return;
   JointTrainingState state = kept(in_one_go().state);
   CountedTruth truth;
-  const auto joint = train_joint_policy(truth, pool(), kLeastJointPlans, options(), {}, &state);
+  const auto joint =
+      train_joint_policy(truth, joint_pool(), kLeastJointPlans, options(), {}, &state);
   BOOST_REQUIRE_MESSAGE(joint.ok(), joint.status().message());
   expect_as_in_one_go(*joint);
   BOOST_TEST((state == in_one_go().state));
@@ -173,13 +172,13 @@ BOOST_AUTO_TEST_CASE(a_state_that_no_training_comes_to_is_refused) {
   CountedTruth truth;
   JointTrainingState state;
   state.policy.steps = 3;
-  auto joint = train_joint_policy(truth, pool(), kLeastJointPlans, options(), {}, &state);
+  auto joint = train_joint_policy(truth, joint_pool(), kLeastJointPlans, options(), {}, &state);
   BOOST_TEST(joint.status().message() ==
              "steps: found 3, expected from 0 to 0 after 0 measured plans");
   BOOST_TEST(state.policy.steps == 3);
   state.policy = {};
   state.policy.parameters = {1, 2};
-  joint = train_joint_policy(truth, pool(), kLeastJointPlans, options(), {}, &state);
+  joint = train_joint_policy(truth, joint_pool(), kLeastJointPlans, options(), {}, &state);
   BOOST_TEST(joint.status().message().starts_with("parameters: found 2, expected "));
   BOOST_TEST(truth.lookups == 0);
 }
