@@ -139,7 +139,8 @@ Divisions RowStart::divisions_of(const Assignment& pieces) const {
     const bool all_rows = entry.rows == catalog_.entry(catalog_.whole(entry.table)).rows;
     Division& own = divisions[static_cast<std::size_t>(entry.table)];
     own = entry.spread == Spread::kReplicas ? Division::kReplicas
-          : !entry.moves()                  ? Division::kBlocks  // packing knows no hosts
+          : entry.spread == Spread::kAll    ? Division::kBlocks
+          : entry.spread == Spread::kHost   ? Division::kHosts  // halved rows may be just that
           : all_rows                        ? Division::kColumns
                                             : Division::kRows;
   }

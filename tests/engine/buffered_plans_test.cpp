@@ -7,6 +7,7 @@
 #include "engine/core/bytes.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
 #include "engine/core/rng.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/cost_model/shipped_models.h"
@@ -172,6 +173,36 @@ BOOST_AUTO_TEST_CASE(a_table_that_fits_on_every_device_alone_is_planned_so) {
   const auto refused =
       make_plan(workload, {kDevices, replica - 1, 0, kSparse}, models->models, options);
   BOOST_TEST(proposed_memory(refused.status().message()) >= replica, refused.status().message());
+}
+
+// 271 rows in eighths are 34 seven times and 33, which are the even blocks of a host of 8 devices,
+// too, but not of all 40, of which the last would have none.
+BOOST_AUTO_TEST_CASE(halved_rows_may_be_the_blocks_of_a_host) {
+  struct Small {
+    std::int64_t rows;
+    std::int32_t dim;
+    double pooling_factor;
+  };
+  Workload workload;
+  for (const Small& own : {Small{16049, 64, 0.4}, Small{54255, 64, 22.9}, Small{31015, 5, 17},
+                           Small{17, 64, 0.4}, Small{271, 128, 16}}) {
+    Table table;
+    table.rows = own.rows;
+    table.dim = own.dim;
+    table.pooling_factor = own.pooling_factor;
+    workload.tables.push_back(std::move(table));
+  }
+  workload.batch_size = 65536;
+  workload.tables[0].data_type = DataType::kInt8;
+  workload.tables[1].optimizer = Optimizer::kPartialRowwiseAdam;
+  const CostModels models = load_shipped_models("h200_sim").value().models;
+  PlanOptions options;
+  options.evaluations = 1000;
+  const Cluster cluster{40, 2264401, 0, StepBuffers::kTrainSparseDist};
+  const auto found = make_plan(workload, cluster, models, options);
+  BOOST_REQUIRE(found.ok());
+  BOOST_TEST(validate(workload, found->plan).ok());
+  BOOST_TEST(fullest(workload, found->plan, cluster.buffers) <= cluster.memory_bytes);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
