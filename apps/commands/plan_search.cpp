@@ -85,7 +85,7 @@ class PlanSearch {
                                   ? search_any_exchange(workload_, models_, one, cluster)
                                   : one(cluster);
     if (best.status().code() == StatusCode::kInfeasible) {
-      return infeasible(best.status().message() + flags_that_help(best.status()));
+      return infeasible(best.status().message() + flags_that_help(file, best.status()));
     }
     return best;
   }
@@ -98,17 +98,28 @@ class PlanSearch {
   }
 
   /// What is told of a workload that has no plan beside what the engine says; "" for nothing.
-  [[nodiscard]] std::string flags_that_help(const Status& refused) const {
+  [[nodiscard]] std::string flags_that_help(const PlanFile& file, const Status& refused) const {
     const Cluster& cluster = request_.cluster;
     const std::string replicas =
         flags_for_replicas(request_.search.options, workload_, cluster.devices, models_);
     if (!replicas.empty()) return replicas;
     const bool of_memory = refused.message().find(" of memory per device") != std::string::npos;
     const bool more = cluster.host_memory_bytes == 0 && request_.host_memory_fault().empty();
-    if (of_memory && more && memory_is_short() && all_know_host_memory()) {
+    if (of_memory && more && memory_is_short() && all_know_host_memory() &&
+        fits_with_host_memory(file)) {
       return "; with --host-memory, what does not fit goes there";
     }
     return "";
+  }
+
+  /// Tables may be bound to devices, and step buffers stay there whatever hosts have.
+  [[nodiscard]] bool fits_with_host_memory(const PlanFile& file) const {
+    Cluster cluster = request_.cluster;
+    cluster.host_memory_bytes = 2 * workload_bytes(workload_, step_memory(workload_, cluster));
+    PlanOptions options = request_.search.options;
+    options.evaluations = 1;
+    options.advise = false;
+    return make_plan_for(file, workload_, cluster, models_, options).ok();
   }
 
   [[nodiscard]] bool all_know_host_memory() const {

@@ -9,6 +9,7 @@
 #include "engine/core/table.h"
 #include "search/equal_columns.h"
 #include "search/feasibility.h"
+#include "search/piece_sizes.h"
 #include "search/refine/equal_start.h"
 
 namespace neuroshard {
@@ -30,7 +31,7 @@ Status check_others(const search::Problem& problem, bool replicate) {
   const std::vector<Table>& tables = problem.workload.tables;
   for (std::size_t index = 0; index < tables.size(); ++index) {
     if (may_be_fused(tables[index])) continue;
-    if (replicate && problem.space.tables[index].sharding.data_parallel) continue;
+    if (replicate && search::may_be_replicated(problem.space.tables[index])) continue;
     return infeasible(table_label(problem.workload, static_cast<std::int32_t>(index)) +
                       ": its compute kernels are " + describe(tables[index].kernels) +
                       ", there is no host memory for tables");
