@@ -114,7 +114,7 @@ std::string robust_text(const Console& console, std::span<const NamedCostModels>
 std::string plan_table(const Console& console, const Plan& plan, const PlanCost& cost,
                        std::int64_t memory_limit) {
   const bool offloaded = has_offloaded(plan);
-  const bool steps = is_of_steps(cost);
+  const bool steps = are_of_steps(cost.per_device);
   std::vector<Column> columns{
       {"device"}, {"shards"}, {"compute ms"}, {"forward ms"}, {"backward ms"}};
   if (steps) columns.push_back({"dense ms"});

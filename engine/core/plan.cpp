@@ -132,8 +132,8 @@ void canonicalize(Plan& plan) {
   });
 }
 
-bool is_of_steps(const PlanCost& cost) {
-  return std::any_of(cost.per_device.begin(), cost.per_device.end(),
+bool are_of_steps(std::span<const DeviceCost> costs) {
+  return std::any_of(costs.begin(), costs.end(),
                      [](const DeviceCost& device) { return device.dense_ms > 0; });
 }
 

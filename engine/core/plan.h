@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,7 +74,7 @@ struct PlanCost {
 };
 
 /// Whether these are costs of whole training steps: then some device has a dense part.
-bool is_of_steps(const PlanCost& cost);
+bool are_of_steps(std::span<const DeviceCost> costs);
 
 /// The device whose total is the largest, the first of equals. REQUIRES costs of a device.
 std::int32_t bottleneck_of(const PlanCost& cost);

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "engine/core/plan.h"
+
 namespace neuroshard::io {
 namespace {
 
@@ -52,6 +54,8 @@ Status read_dense_origin(JsonObject& object, PlanProvenance& provenance) {
 }  // namespace
 
 void write_device_costs(JsonWriter& writer, const std::vector<DeviceCost>& costs) {
+  const bool steps =
+      are_of_steps(costs);  // then of every device, whether anything is exposed or not
   writer.begin_array();
   std::int64_t device = 0;
   for (const DeviceCost& cost : costs) {
@@ -60,7 +64,7 @@ void write_device_costs(JsonWriter& writer, const std::vector<DeviceCost>& costs
     writer.key("compute_ms").number(cost.compute_ms);
     writer.key("forward_comm_ms").number(cost.forward_comm_ms);
     writer.key("backward_comm_ms").number(cost.backward_comm_ms);
-    if (cost.dense_ms != 0) writer.key("dense_ms").number(cost.dense_ms);
+    if (steps) writer.key("dense_ms").number(cost.dense_ms);
     writer.key("total_ms").number(cost.total_ms());
     writer.key("memory_bytes").integer(cost.memory_bytes);
     if (cost.host_bytes > 0) writer.key("host_bytes").integer(cost.host_bytes);

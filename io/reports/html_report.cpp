@@ -68,11 +68,11 @@ std::string heading(const ReportPage& page) {
             std::string(to_string(document.exchange.backward)) + " (the trainer has to be told)";
   }
   const std::optional<CostError>& error = document.cost_error;
-  std::string html = "<h1>Sharding plan: " + report_ms(document.cost.cost_ms) +
-                     (error && error->share ? " &plusmn; " + report_percent(*error->share) : "") +
-                     (is_of_steps(document.cost) ? " for the whole step" : " for the tables") +
-                     " on the slowest device" + badge(page) + "</h1>\n<p class=\"facts\">" +
-                     html_text(text);
+  std::string html =
+      "<h1>Sharding plan: " + report_ms(document.cost.cost_ms) +
+      (error && error->share ? " &plusmn; " + report_percent(*error->share) : "") +
+      (are_of_steps(document.cost.per_device) ? " for the whole step" : " for the tables") +
+      " on the slowest device" + badge(page) + "</h1>\n<p class=\"facts\">" + html_text(text);
   const std::string& origin =
       page.options.cost_origin.empty() ? document.provenance.cost_model : page.options.cost_origin;
   if (!origin.empty()) html += "<br>costs predicted by " + html_text(origin);

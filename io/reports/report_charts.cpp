@@ -44,7 +44,7 @@ std::string place_chart(const ReportPage& page, const std::string& title,
 
 std::string cost_chart(const ReportPage& page) {
   const std::vector<DeviceCost>& costs = page.document.cost.per_device;
-  const bool steps = is_of_steps(page.document.cost);
+  const bool steps = are_of_steps(page.document.cost.per_device);
   double largest = 0;
   for (const DeviceCost& cost : costs) largest = std::max(largest, cost.total_ms());
   RowChart chart("cost of a step on each device", largest);

@@ -81,8 +81,8 @@ BOOST_AUTO_TEST_CASE(a_step_is_lookups_and_the_longer_of_exchange_and_dense_part
       largest = std::max(largest, found.per_device[d].total_ms());
     }
     BOOST_TEST(found.cost_ms == largest, boost::test_tools::tolerance(1e-12));
-    BOOST_TEST(is_of_steps(found));
-    BOOST_TEST(!is_of_steps(base));
+    BOOST_TEST(are_of_steps(found.per_device));
+    BOOST_TEST(!are_of_steps(base.per_device));
   }
 }
 

@@ -333,6 +333,15 @@ BOOST_AUTO_TEST_CASE(bad_fields_are_named_with_their_path) {
   check_refused(parse(std::string(100, '[')).status(), {"levels"});
 }
 
+BOOST_AUTO_TEST_CASE(every_device_of_a_step_says_what_the_dense_part_takes) {
+  PlanDocument document = example();
+  document.cost.per_device[0].dense_ms = 0.5;  // and nothing of it is exposed on the other
+  const std::string text = format_plan(document);
+  BOOST_TEST(text.find("\"dense_ms\": 0.5,") != std::string::npos, text);
+  BOOST_TEST(text.find("\"dense_ms\": 0,") != std::string::npos, text);
+  BOOST_TEST(format_plan(value_of(parse(text))) == text);
+}
+
 BOOST_AUTO_TEST_CASE(the_largest_seed_survives) {
   PlanDocument document = example();
   document.provenance.seed = UINT64_MAX;
