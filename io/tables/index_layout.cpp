@@ -15,17 +15,22 @@ Result<std::int64_t> find_batch_size(const NpyFile& offsets, const std::optional
   std::int64_t batch = wanted;
   if (lengths) {
     const std::vector<std::int64_t>& shape = lengths->header().shape;
-    if (shape.size() != 2 || lengths->items() != bags || bags < 1) {
+    if (shape.empty() || shape.size() > 2 || lengths->items() != bags || bags < 1) {
       return invalid_input(lengths->path() + ": found " + std::to_string(lengths->items()) +
                            " items in " + std::to_string(shape.size()) +
                            " dimensions, expected tables x batch = " + std::to_string(bags) +
                            ", one less than offsets");
     }
-    if (wanted != 0 && wanted != shape[1]) {
+    if (shape.size() == 1 && wanted == 0) {
+      return invalid_input(lengths->path() + ": found one dimension of " +
+                           std::to_string(lengths->items()) +
+                           " items, expected [tables, batch], or the batch size given beside it");
+    }
+    if (shape.size() == 2 && wanted != 0 && wanted != shape[1]) {
       return invalid_input(lengths->path() + ": found a batch of " + std::to_string(shape[1]) +
                            ", expected the batch size given, " + std::to_string(wanted));
     }
-    batch = shape[1];
+    if (shape.size() == 2) batch = shape[1];
   }
   if (batch == 0) {
     return invalid_input(offsets.path() +

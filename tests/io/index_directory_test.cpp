@@ -197,6 +197,10 @@ BOOST_AUTO_TEST_CASE(narrow_items_and_a_batch_size_instead_of_lengths) {
               kSmall);
   check_refused(read_index_directory(folder.path(), {}).status(),
                 {"offsets.npy: found no lengths"});
+  write(folder, "lengths.npy", npy(kSmall.lengths));  // of one dimension, as TorchRec has them
+  check_equal(value_of(read_index_directory(folder.path(), {.batch_size = 2, .hottest = true})),
+              kSmall);
+  std::remove((folder.path() + "/lengths.npy").c_str());
   check_refused(read_index_directory(folder.path(), {.batch_size = 3}).status(),
                 {"offsets.npy: found 5 items, expected tables x batch + 1"});
 }
@@ -220,7 +224,9 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_together_is_refused) {
                 {"item 2 is 9223372036"});
   check_refused(with("indices.npy", npy(Items{5, 5, 7, 0, 5, 0, 1})),
                 {"offsets.npy: item 4 is 6, expected the 7 items"});
-  check_refused(with("lengths.npy", npy(Items{2, 1, 0, 3})), {"4 items in 1 dimensions"});
+  check_refused(with("lengths.npy", npy(Items{2, 1, 0, 3})),
+                {"lengths.npy: found one dimension of 4 items, expected [tables, batch]"});
+  check_refused(with("lengths.npy", npy(Items{2, 1, 0})), {"3 items in 1 dimensions"});
   check_refused(with("lengths.npy", npy(Items{2, 1, 0, 3}, "(2, 2)"), 4), {"found a batch of 2"});
   check_refused(read_index_directory("/nowhere", {}).status(), {"/nowhere/offsets.npy"});
 }
