@@ -4,9 +4,9 @@
     scripts/plan_errors.py h200_sim H200-141G+cluster
 
 Networks are trained and judged by sets of shards. Plans are chosen because the networks find them cheap, which is
-where errors hide. This makes plans of 16 generated tasks by a search and two rules, and costs each by the cost model
+where errors hide. This makes plans of 22 generated tasks by a search and two rules, and costs each by the cost model
 and by `measure --backend sim`. Both costs are SIMULATED. Needs a build (build/release/neuroshard); no data, no
-packages. Takes a minute: of each task the search takes 2 s. Prints a table.
+packages. Takes two minutes: of each task the search takes 2 s. Prints a table.
 """
 import argparse
 import json
@@ -19,7 +19,9 @@ ALGORITHMS = ("refine", "lookup-greedy", "random")
 # Devices, global batch size, tables.
 TASKS = [(2, 65536, 20), (3, 8192, 30), (4, 65536, 60), (5, 131072, 50), (8, 1024, 80), (8, 65536, 100),
          (8, 524288, 80), (14, 65536, 140), (16, 2048, 150), (16, 65536, 150), (32, 32768, 300), (64, 65536, 400),
-         (64, 2048, 400), (128, 262144, 500), (256, 65536, 856), (512, 1048576, 856)]
+         (64, 2048, 400), (128, 262144, 500), (256, 65536, 856), (512, 1048576, 856),
+         # Few tables on several hosts, whose rows are on several devices.
+         (16, 65536, 12), (16, 65536, 25), (32, 65536, 20), (32, 16384, 40), (64, 65536, 30), (64, 65536, 60)]
 
 
 class Costs:

@@ -47,7 +47,9 @@ class MlpEvaluator final : public CostEvaluator {
   }
   void hold(std::span<const HotRows> hot) override;
   [[nodiscard]] search::Exchanged exchanged(const ShardShape& shape) const override;
-  [[nodiscard]] bool counts_work() const override { return dense_.has_value(); }
+  [[nodiscard]] bool counts_work() const override {
+    return dense_.has_value() || traffic_.by_device();
+  }
   [[nodiscard]] double shape_cost(search::ShapeId shape) const override {
     return compute_.shape_cost(shape);
   }

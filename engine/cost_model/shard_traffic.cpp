@@ -68,7 +68,7 @@ search::Exchanged ShardTraffic::of(const ShardShape& shape) const {
   const bool on_whole_hosts = scattered || shape.on_whole_hosts(host_devices_);
   const std::int64_t part = std::llround(static_cast<double>(dims) * sum_share_);
   const std::int64_t sent = on_whole_hosts ? part : added_up_on_hosts(dims, shape.rows, table.rows);
-  const bool spread = in_step_ && !on_whole_hosts && outputs_.between > 0;
+  const bool spread = !on_whole_hosts && outputs_.between > 0;
   const std::int64_t own = spread ? 0 : sent;
   // Of fewer shards than hosts, some hosts have nothing, and some more than the mean.
   const double shards = static_cast<double>(table.rows) / static_cast<double>(shape.rows);
@@ -97,9 +97,9 @@ std::int64_t ShardTraffic::added_up_on_hosts(std::int64_t dims, std::int64_t row
   return share < 1 ? static_cast<std::int64_t>(std::ceil(static_cast<double>(dims) * share)) : dims;
 }
 
-/// How much longer an exchange takes than its bytes between hosts: where it is in steps, on the
-/// busiest device, else if all devices have the same. Networks have learned outputs, of which there
-/// are never so many inside hosts.
+/// How much longer an exchange that is not in steps takes than its bytes between hosts, if all
+/// devices have the same. Networks have learned outputs, of which there are never so many inside
+/// hosts.
 ShardTraffic::Times ShardTraffic::inside_hosts(const search::Collectives& collectives,
                                                std::span<const std::int64_t> dim_sums) const {
   if (!(outputs_.between > 0) || collectives.partial_dims == 0) return {};
@@ -110,22 +110,13 @@ ShardTraffic::Times ShardTraffic::inside_hosts(const search::Collectives& collec
   const double near_sums = static_cast<double>(collectives.partial_dims) * sums_.inside;
   const double far = all * outputs_.between;
   const double ms = static_cast<double>(workload_.batch_size) / devices_ * kValueBytes;
-  if (collectives.in_steps == 0) {
-    const double longer = std::max(0.0, near_whole + near_sums - far) * ms;
-    return {static_cast<float>(longer), static_cast<float>(longer)};
-  }
-  // Sums are sent between hosts after all else, and come back inside them after all else. Hosts
-  // with more of them than others are waited for: as much more as they send of everything.
-  const double most = static_cast<double>(*std::max_element(dim_sums.begin(), dim_sums.end()));
-  const double busiest = all > 0 ? most * static_cast<double>(dim_sums.size()) / all : 1;
-  const double far_whole = whole * outputs_.between;
-  return {static_cast<float>(std::max(0.0, near_whole + near_sums - far_whole) * busiest * ms),
-          static_cast<float>((near_sums + std::max(0.0, near_whole - far)) * busiest * ms)};
+  const auto longer = static_cast<float>(std::max(0.0, near_whole + near_sums - far) * ms);
+  return {longer, longer};
 }
 
-/// The same of an exchange in steps, device by device. Outputs go first, with the sums that stay
-/// inside hosts; then what hosts have added up goes on, to devices that are done with all of that.
-/// Backward, everything comes between hosts first, and sums inside them after it.
+/// The same of an exchange in steps, by what each device has. Outputs go first, with the sums that
+/// stay inside hosts; then what hosts have added up goes on, to devices that are done with all of
+/// that. Backward, everything comes between hosts first, and sums inside them after it.
 ShardTraffic::Times ShardTraffic::in_steps(const search::Collectives& collectives,
                                            std::span<const std::int64_t> dim_sums,
                                            std::span<const search::DeviceWork> work) const {
@@ -170,9 +161,8 @@ ShardTraffic::Times ShardTraffic::beside_all_to_all(
   if (!links_ || devices_ < 2) return {};
   const bool both = collectives.outputs > 0 && collectives.scatters > 0;
   const double second = both ? latency_ms(*links_, devices_) : 0;
-  const bool by_device = in_step_ && collectives.in_steps > 0;
-  const Times inside =
-      by_device ? in_steps(collectives, dim_sums, work) : inside_hosts(collectives, dim_sums);
+  const Times inside = collectives.in_steps > 0 ? in_steps(collectives, dim_sums, work)
+                                                : inside_hosts(collectives, dim_sums);
   const double step = collectives.in_steps > 0 ? 1e-3 * links_->intra_host_latency_us.value : 0;
   // Each device holds every replica, and all of them are counted.
   const double replicas = static_cast<double>(collectives.reduced_bytes) / devices_;

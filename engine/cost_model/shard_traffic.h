@@ -47,6 +47,9 @@ class ShardTraffic {
                                         std::span<const std::int64_t> dim_sums,
                                         std::span<const search::DeviceWork> work = {}) const;
 
+  /// Whether that goes by `work`: there are several hosts.
+  [[nodiscard]] bool by_device() const { return outputs_.between > 0; }
+
  private:
   [[nodiscard]] std::int64_t added_up_on_hosts(std::int64_t dims, std::int64_t rows,
                                                std::int64_t all_rows) const;
