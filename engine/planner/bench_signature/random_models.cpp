@@ -41,6 +41,18 @@ CommModel random_direction(int inputs, int dims, int outputs, Rng& rng) {
   return model;
 }
 
+/// So fast that row shards over several hosts may pay, and what these cost counts.
+InterconnectProfile links_between_hosts() {
+  InterconnectProfile links;
+  links.name = "cluster";
+  links.devices_per_host.value = kUsualHost;
+  links.intra_host_gbps.value = 4000;
+  links.intra_host_latency_us.value = 2;
+  links.inter_host_gbps.value = 400;
+  links.inter_host_latency_us.value = 6;
+  return links;
+}
+
 Result<CostModels> random_compute(std::int32_t devices, Rng& rng) {
   CostModels models;
   models.batch_size = kBatchSize;
@@ -79,6 +91,7 @@ Result<CostModels> random_pooled_models(std::int32_t devices, Rng& rng) {
   comm.forward = random_direction(comm.features.forward_size(), kDims, 1, rng);
   comm.backward = random_direction(comm.features.backward_size(), kDims, 1, rng);
   models.comm = std::move(comm);
+  models.links = links_between_hosts();
   return models;
 }
 

@@ -14,7 +14,7 @@ inline constexpr std::int64_t kBatchSize = 65536;
 /// in as many parts, or in eight. More shards cost more under them, as real networks have learnt.
 Result<CostModels> random_models(std::int32_t devices, Rng& rng);
 
-/// The same with communication networks for any number of devices.
+/// The same with communication networks for any number of devices, on hosts of kUsualHost.
 Result<CostModels> random_pooled_models(std::int32_t devices, Rng& rng);
 
 }  // namespace neuroshard::signature

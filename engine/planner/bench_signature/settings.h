@@ -12,7 +12,7 @@ namespace neuroshard::signature {
 /// What says what plans cost.
 enum class Costs {
   kFixedNetworks,   ///< random networks, one pair of communication networks a number of devices
-  kPooledNetworks,  ///< random networks for any number of devices
+  kPooledNetworks,  ///< random networks for any number of devices, hosts of kUsualHost
   kFormula,         ///< TorchRec's, hosts of kUsualHost devices
 };
 
