@@ -112,12 +112,17 @@ class PlanSearch {
     return "";
   }
 
-  /// Tables may be bound to devices, and step buffers stay there whatever hosts have.
+  /// Tables may be bound to devices, and step buffers stay there whatever hosts have. Of many
+  /// tables a plan with such memory takes long: then it is taken to fit where there are none.
   [[nodiscard]] bool fits_with_host_memory(const PlanFile& file) const {
+    constexpr std::size_t kMostTried = 1000;  // tables
+    constexpr double kTriedSeconds = 0.3;
     Cluster cluster = request_.cluster;
+    if (workload_.tables.size() > kMostTried) return cluster.buffers == StepBuffers::kOff;
     cluster.host_memory_bytes = 2 * workload_bytes(workload_, step_memory(workload_, cluster));
     PlanOptions options = request_.search.options;
     options.evaluations = 1;
+    options.time_limit_s = kTriedSeconds;
     options.advise = false;
     return make_plan_for(file, workload_, cluster, models_, options).ok();
   }
