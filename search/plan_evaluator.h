@@ -23,7 +23,6 @@ using Scratch = AlignedVector<float>;
 struct Collectives {
   std::int64_t outputs = 0;       ///< shards whose outputs go by the all-to-all
   std::int64_t partial_dims = 0;  ///< columns whose partial sums hosts add up
-  std::int64_t partial_sent = 0;  ///< what those are of Exchanged::dims
   /// Of those what no device has more of than others, as hosts share out what they add up: beside
   /// Exchanged::dims.
   std::int64_t spread_sent = 0;
@@ -41,7 +40,6 @@ struct Collectives {
   Collectives& operator+=(const Collectives& other) {
     outputs += other.outputs;
     partial_dims += other.partial_dims;
-    partial_sent += other.partial_sent;
     spread_sent += other.spread_sent;
     uneven_dims += other.uneven_dims;
     uneven_shards += other.uneven_shards;
@@ -56,7 +54,6 @@ struct Collectives {
   Collectives& operator-=(const Collectives& other) {
     outputs -= other.outputs;
     partial_dims -= other.partial_dims;
-    partial_sent -= other.partial_sent;
     spread_sent -= other.spread_sent;
     uneven_dims -= other.uneven_dims;
     uneven_shards -= other.uneven_shards;
@@ -107,6 +104,9 @@ struct Exchanged {
   std::int64_t dims = 0;
   Collectives collectives{};
   DeviceWork work{};
+  /// Of PlanEvaluator::exchanged_on_host(): columns that each device of the shard's host sends of
+  /// what the host adds up. They count once, however many shards it adds up.
+  std::int64_t host_dims = 0;
 };
 
 /// Complete plans of one device count, to be costed together.
@@ -178,6 +178,12 @@ class PlanEvaluator {
   [[nodiscard]] virtual Exchanged exchanged(const ShardShape& shape) const {
     return {shape.dim, {}};
   }
+  /// The same for whoever knows which shards of a table are on one host, of host_devices().
+  [[nodiscard]] virtual Exchanged exchanged_on_host(const ShardShape& shape) const {
+    return exchanged(shape);
+  }
+  /// Devices of a host where there are several of them and what shards exchange goes by that; or 0.
+  [[nodiscard]] virtual std::int32_t host_devices() const { return 0; }
   /// Whether plans cost what their Exchanged::work says: searches keep no account of it otherwise.
   [[nodiscard]] virtual bool counts_work() const { return false; }
   /// Milliseconds of a device that holds this shape alone.

@@ -97,7 +97,7 @@ CommBatch MlpEvaluator::predict_comm(const search::PlanBatch& batch,
   if (scratch.size() < size) scratch.resize(size);
   comm.backward_ms = scratch.data();
   comm.forward_ms = scratch.data() + values;
-  if (traffic_.by_device() && !batch.collectives.empty()) {
+  if (traffic_.host_devices() > 0 && !batch.collectives.empty()) {
     float* const more = scratch.data() + 2 * values;
     for (std::size_t plan = 0; plan < plans; ++plan) {
       more[plan] =

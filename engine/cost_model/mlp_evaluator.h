@@ -46,9 +46,15 @@ class MlpEvaluator final : public CostEvaluator {
     return ids;
   }
   void hold(std::span<const HotRows> hot) override;
-  [[nodiscard]] search::Exchanged exchanged(const ShardShape& shape) const override;
+  [[nodiscard]] search::Exchanged exchanged(const ShardShape& shape) const override {
+    return with_work(shape, traffic_.of(shape));
+  }
+  [[nodiscard]] search::Exchanged exchanged_on_host(const ShardShape& shape) const override {
+    return with_work(shape, traffic_.on_host(shape));
+  }
+  [[nodiscard]] std::int32_t host_devices() const override { return traffic_.host_devices(); }
   [[nodiscard]] bool counts_work() const override {
-    return dense_.has_value() || traffic_.by_device();
+    return dense_.has_value() || traffic_.host_devices() > 0;
   }
   [[nodiscard]] double shape_cost(search::ShapeId shape) const override {
     return compute_.shape_cost(shape);
@@ -87,6 +93,7 @@ class MlpEvaluator final : public CostEvaluator {
   void add_other_collectives(const search::PlanBatch& batch, const CommBatch& comm) const;
   [[nodiscard]] search::Collectives collectives_of(const search::PlanBatch& batch,
                                                    std::size_t plan) const;
+  [[nodiscard]] search::Exchanged with_work(const ShardShape& shape, search::Exchanged all) const;
   [[nodiscard]] double lookups_ms(float compute_ms) const;
   [[nodiscard]] StepLoad common_load(const search::PlanBatch& batch, std::size_t plan) const;
   [[nodiscard]] StepTime time_of(StepLoad load, const search::DeviceWork& work, float compute,

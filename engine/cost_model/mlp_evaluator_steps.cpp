@@ -19,8 +19,8 @@ double comparable(double ms) { return ms == ms ? ms : std::numeric_limits<double
 
 }  // namespace
 
-search::Exchanged MlpEvaluator::exchanged(const ShardShape& shape) const {
-  search::Exchanged all = traffic_.of(shape);
+/// With what a shard does in a step beside what it has travel.
+search::Exchanged MlpEvaluator::with_work(const ShardShape& shape, search::Exchanged all) const {
   if (!dense_) return all;
   const auto ns = [](double ms) { return std::llround(ms * kNsPerMs); };
   const auto table = static_cast<std::size_t>(shape.table);

@@ -78,13 +78,23 @@ search::Exchanged ShardTraffic::of(const ShardShape& shape) const {
       own,
       {.outputs = scattered ? 0 : 1,
        .partial_dims = dims,
-       .partial_sent = sent,
        .spread_sent = sent - own,
        .uneven_dims = uneven ? std::llround(static_cast<double>(part) * (1 - shards / hosts)) : 0,
        .uneven_shards = uneven ? 1 : 0,
        .scatters = scattered ? 1 : 0,
        .in_steps = outputs_.between > 0 && shape.row_blocks < devices_ ? 1 : 0},
       {.sum_dims = outputs_.between > 0 ? own : 0, .near_dims = outputs_.between > 0 ? dims : 0}};
+}
+
+search::Exchanged ShardTraffic::on_host(const ShardShape& shape) const {
+  search::Exchanged all = of(shape);
+  if (all.collectives.spread_sent == 0) return all;  // its device sends all of it
+  const double dims = static_cast<double>(all.collectives.partial_dims);
+  all.host_dims = std::llround(dims * sum_share_);
+  all.collectives.spread_sent = 0;
+  all.collectives.uneven_dims = 0;
+  all.collectives.uneven_shards = 0;
+  return all;
 }
 
 /// Hosts add up what they have of a table's columns, and send that once. So of a shard with that
@@ -97,20 +107,23 @@ std::int64_t ShardTraffic::added_up_on_hosts(std::int64_t dims, std::int64_t row
   return share < 1 ? static_cast<std::int64_t>(std::ceil(static_cast<double>(dims) * share)) : dims;
 }
 
-/// How much longer an exchange that is not in steps takes than its bytes between hosts, if all
-/// devices have the same. Networks have learned outputs, of which there are never so many inside
-/// hosts.
-ShardTraffic::Times ShardTraffic::inside_hosts(const search::Collectives& collectives,
-                                               std::span<const std::int64_t> dim_sums) const {
-  if (!(outputs_.between > 0) || collectives.partial_dims == 0) return {};
-  const auto all =
-      static_cast<double>(std::accumulate(dim_sums.begin(), dim_sums.end(), std::int64_t{0}));
-  const double whole = all - static_cast<double>(collectives.partial_sent);
-  const double near_whole = whole * outputs_.inside;
-  const double near_sums = static_cast<double>(collectives.partial_dims) * sums_.inside;
-  const double far = all * outputs_.between;
-  const double ms = static_cast<double>(workload_.batch_size) / devices_ * kValueBytes;
-  const auto longer = static_cast<float>(std::max(0.0, near_whole + near_sums - far) * ms);
+/// How much longer an exchange that is not in steps takes than its bytes between hosts, on the
+/// device that takes longest. Networks have learned outputs, of which there are never so many
+/// inside hosts.
+ShardTraffic::Times ShardTraffic::at_once(std::span<const std::int64_t> dim_sums,
+                                          std::span<const search::DeviceWork> work) const {
+  double known = 0;
+  double longest = 0;
+  for (std::size_t d = 0; d < work.size(); ++d) {
+    const double far = static_cast<double>(dim_sums[d]) * outputs_.between;
+    const double whole = static_cast<double>(dim_sums[d] - work[d].sum_dims);
+    const double near =
+        whole * outputs_.inside + static_cast<double>(work[d].near_dims) * sums_.inside;
+    known = std::max(known, far);
+    longest = std::max({longest, far, near});
+  }
+  const double ms = static_cast<double>(workload_.batch_size) * kValueBytes;
+  const auto longer = static_cast<float>((longest - known) * ms);
   return {longer, longer};
 }
 
@@ -161,8 +174,11 @@ ShardTraffic::Times ShardTraffic::beside_all_to_all(
   if (!links_ || devices_ < 2) return {};
   const bool both = collectives.outputs > 0 && collectives.scatters > 0;
   const double second = both ? latency_ms(*links_, devices_) : 0;
-  const Times inside = collectives.in_steps > 0 ? in_steps(collectives, dim_sums, work)
-                                                : inside_hosts(collectives, dim_sums);
+  Times inside;
+  if (host_devices() > 0 && collectives.partial_dims > 0) {
+    inside =
+        collectives.in_steps > 0 ? in_steps(collectives, dim_sums, work) : at_once(dim_sums, work);
+  }
   const double step = collectives.in_steps > 0 ? 1e-3 * links_->intra_host_latency_us.value : 0;
   // Each device holds every replica, and all of them are counted.
   const double replicas = static_cast<double>(collectives.reduced_bytes) / devices_;

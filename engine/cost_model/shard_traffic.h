@@ -36,6 +36,8 @@ class ShardTraffic {
   /// leave of them for each other. Beside hot rows only those of bags with a cold row,
   /// rounded up to a column, so that many narrow pieces do not seem to send nothing.
   [[nodiscard]] search::Exchanged of(const ShardShape& shape) const;
+  /// The same, but partial sums that a host adds up are its devices', as Exchanged::host_dims.
+  [[nodiscard]] search::Exchanged on_host(const ShardShape& shape) const;
 
   /// What a plan takes beside the all-to-all that networks know, in a step, where its latency is
   /// less, less than that: the all-reduce of replicas' and hot rows' gradients, and adding sums of
@@ -47,14 +49,16 @@ class ShardTraffic {
                                         std::span<const std::int64_t> dim_sums,
                                         std::span<const search::DeviceWork> work = {}) const;
 
-  /// Whether that goes by `work`: there are several hosts.
-  [[nodiscard]] bool by_device() const { return outputs_.between > 0; }
+  /// Of several hosts, by which that goes; 0: there is one.
+  [[nodiscard]] std::int32_t host_devices() const {
+    return outputs_.between > 0 ? host_devices_ : 0;
+  }
 
  private:
   [[nodiscard]] std::int64_t added_up_on_hosts(std::int64_t dims, std::int64_t rows,
                                                std::int64_t all_rows) const;
-  [[nodiscard]] Times inside_hosts(const search::Collectives& collectives,
-                                   std::span<const std::int64_t> dim_sums) const;
+  [[nodiscard]] Times at_once(std::span<const std::int64_t> dim_sums,
+                              std::span<const search::DeviceWork> work) const;
   [[nodiscard]] Times in_steps(const search::Collectives& collectives,
                                std::span<const std::int64_t> dim_sums,
                                std::span<const search::DeviceWork> work) const;

@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(networks_cost_rows_over_some_hosts_as_the_simulator_does) {
 
 /// A search puts rows wherever a device has room: hosts have none or several parts of a table,
 /// which these send once. Costed by the mean of all devices such plans are up to 179 % too dear
-/// here, and those that a search finds up to 19 % too cheap.
+/// here, and with shards that know nothing of others on their host up to 21 %.
 BOOST_AUTO_TEST_CASE(networks_cost_rows_anywhere_on_several_hosts_as_the_simulator_does) {
   Rng rng(9);
   double sum = 0;
@@ -198,9 +198,9 @@ BOOST_AUTO_TEST_CASE(networks_cost_rows_anywhere_on_several_hosts_as_the_simulat
     canonicalize(plan);
     const double share = share_above_simulated(workload, plan, "cluster");
     sum += share;
-    BOOST_TEST(std::abs(share) < 0.22, devices << " devices: " << share);
+    BOOST_TEST(std::abs(share) < 0.045, devices << " devices: " << share);
   }
-  BOOST_TEST(std::abs(sum / kPlans) < 0.07, sum / kPlans);
+  BOOST_TEST(std::abs(sum / kPlans) < 0.02, sum / kPlans);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
