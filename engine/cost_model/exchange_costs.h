@@ -16,6 +16,10 @@ struct ExchangeCosts {
   struct Way {
     double dims = 1;          ///< fp32 columns that are as many bytes as one
     double ms_per_value = 0;  ///< of a codec
+    /// The same of partial sums, which are added up on their way, and so travel in 16 bits at
+    /// least.
+    double sum_dims = 1;
+    double sum_ms_per_value = 0;
   };
   Way forward;
   Way backward;
@@ -28,6 +32,9 @@ struct ExchangeCosts {
 
   [[nodiscard]] bool has_codecs() const {
     return forward.ms_per_value > 0 || backward.ms_per_value > 0;
+  }
+  [[nodiscard]] bool sums_differ() const {
+    return forward.sum_dims != forward.dims || backward.sum_dims != backward.dims;
   }
 };
 

@@ -54,7 +54,7 @@ class MlpEvaluator final : public CostEvaluator {
   }
   [[nodiscard]] std::int32_t host_devices() const override { return traffic_.host_devices(); }
   [[nodiscard]] bool counts_work() const override {
-    return dense_.has_value() || traffic_.host_devices() > 0;
+    return dense_.has_value() || traffic_.counts_work();
   }
   [[nodiscard]] double shape_cost(search::ShapeId shape) const override {
     return compute_.shape_cost(shape);

@@ -83,7 +83,7 @@ search::Exchanged ShardTraffic::of(const ShardShape& shape) const {
        .uneven_shards = uneven ? 1 : 0,
        .scatters = scattered ? 1 : 0,
        .in_steps = outputs_.between > 0 && shape.row_blocks < devices_ ? 1 : 0},
-      {.sum_dims = outputs_.between > 0 ? own : 0, .near_dims = outputs_.between > 0 ? dims : 0}};
+      {.sum_dims = counts_work() ? own : 0, .near_dims = counts_work() ? dims : 0}};
 }
 
 search::Exchanged ShardTraffic::on_host(const ShardShape& shape) const {
@@ -107,30 +107,29 @@ std::int64_t ShardTraffic::added_up_on_hosts(std::int64_t dims, std::int64_t row
   return share < 1 ? static_cast<std::int64_t>(std::ceil(static_cast<double>(dims) * share)) : dims;
 }
 
-/// How much longer an exchange that is not in steps takes than its bytes between hosts, on the
-/// device that takes longest. Networks have learned outputs, of which there are never so many
-/// inside hosts.
-ShardTraffic::Times ShardTraffic::at_once(std::span<const std::int64_t> dim_sums,
-                                          std::span<const search::DeviceWork> work) const {
+/// How much longer than the networks say an exchange takes that is not in steps, on the device that
+/// takes longest. They have learned outputs, of which there are never so many inside hosts.
+double ShardTraffic::at_once(const ExchangeCosts::Way& way, std::span<const std::int64_t> dim_sums,
+                             std::span<const search::DeviceWork> work) const {
   double known = 0;
   double longest = 0;
   for (std::size_t d = 0; d < work.size(); ++d) {
-    const double far = static_cast<double>(dim_sums[d]) * outputs_.between;
-    const double whole = static_cast<double>(dim_sums[d] - work[d].sum_dims);
-    const double near =
-        whole * outputs_.inside + static_cast<double>(work[d].near_dims) * sums_.inside;
-    known = std::max(known, far);
-    longest = std::max({longest, far, near});
+    const double whole = way.dims * static_cast<double>(dim_sums[d] - work[d].sum_dims);
+    const double far_sums = static_cast<double>(work[d].sum_dims) * outputs_.between;
+    const double near_sums = way.sum_dims * static_cast<double>(work[d].near_dims) * sums_.inside;
+    const double all = way.dims * static_cast<double>(dim_sums[d]);
+    known = std::max({known, all * outputs_.between, all * outputs_.inside});
+    longest = std::max({longest, whole * outputs_.between + way.sum_dims * far_sums,
+                        whole * outputs_.inside + near_sums});
   }
-  const double ms = static_cast<double>(workload_.batch_size) * kValueBytes;
-  const auto longer = static_cast<float>((longest - known) * ms);
-  return {longer, longer};
+  return (longest - known) * kValueBytes;
 }
 
 /// The same of an exchange in steps, by what each device has. Outputs go first, with the sums that
 /// stay inside hosts; then what hosts have added up goes on, to devices that are done with all of
 /// that. Backward, everything comes between hosts first, and sums inside them after it.
-ShardTraffic::Times ShardTraffic::in_steps(const search::Collectives& collectives,
+ShardTraffic::Steps ShardTraffic::in_steps(const ExchangeCosts::Way& way,
+                                           const search::Collectives& collectives,
                                            std::span<const std::int64_t> dim_sums,
                                            std::span<const search::DeviceWork> work) const {
   const auto count = static_cast<double>(dim_sums.size());
@@ -148,24 +147,55 @@ ShardTraffic::Times ShardTraffic::in_steps(const search::Collectives& collective
   double backward = 0;
   for (std::size_t d = 0; d < dim_sums.size(); ++d) {
     const search::DeviceWork own = work.empty() ? search::DeviceWork() : work[d];
-    const double whole = static_cast<double>(dim_sums[d] - own.sum_dims);
-    const double near_sums = static_cast<double>(own.near_dims) * sums_.inside;
-    const double far_sums = (static_cast<double>(own.sum_dims) + spread_far) * outputs_.between;
+    const double whole = way.dims * static_cast<double>(dim_sums[d] - own.sum_dims);
+    const double near_sums = way.sum_dims * static_cast<double>(own.near_dims) * sums_.inside;
+    const double far_sums =
+        way.sum_dims * (static_cast<double>(own.sum_dims) + spread_far) * outputs_.between;
     const double far_whole = whole * outputs_.between;
     const double near_whole = whole * outputs_.inside;
     const double first = std::max(far_whole, near_whole + near_sums);
     longest_first = std::max(longest_first, first);
     all_sums += far_sums;
-    known = std::max(known, far_whole + static_cast<double>(own.sum_dims) * outputs_.between);
+    known = std::max(known, way.dims * static_cast<double>(dim_sums[d]) * outputs_.between);
     forward = std::max(forward, first + far_sums);
     longest_near = std::max(longest_near, near_sums);
     backward = std::max({backward, far_whole + far_sums, near_whole});
   }
   forward = std::max(forward, longest_first + all_sums / count);
   backward += longest_near;
-  known += static_cast<double>(collectives.spread_sent) / count * outputs_.between;
-  const double ms = static_cast<double>(workload_.batch_size) * kValueBytes;
-  return {static_cast<float>((forward - known) * ms), static_cast<float>((backward - known) * ms)};
+  known += way.dims * static_cast<double>(collectives.spread_sent) / count * outputs_.between;
+  return {(forward - known) * kValueBytes, (backward - known) * kValueBytes};
+}
+
+/// What codecs take for sums that stay inside hosts: of the device that sends most of them, and of
+/// what each receives.
+double ShardTraffic::codec_of_sums(const ExchangeCosts::Way& way,
+                                   std::span<const search::DeviceWork> work) const {
+  // On one host these are all that is sent, and counted with it.
+  if (way.sum_ms_per_value <= 0 || work.empty() || host_devices() == 0) return 0;
+  std::int64_t most = 0;
+  std::int64_t all = 0;
+  for (const search::DeviceWork& own : work) {
+    most = std::max(most, own.near_dims);
+    all += own.near_dims;
+  }
+  const double mean = static_cast<double>(all) / static_cast<double>(work.size());
+  return way.sum_ms_per_value * (static_cast<double>(most) + mean);
+}
+
+/// What partial sums take longer than so many columns of outputs do.
+ShardTraffic::Times ShardTraffic::of_sums(const search::Collectives& collectives,
+                                          std::span<const std::int64_t> dim_sums,
+                                          std::span<const search::DeviceWork> work) const {
+  if (!counts_work() || collectives.partial_dims == 0) return {};
+  const bool steps = collectives.in_steps > 0;
+  const auto longer = [&](const ExchangeCosts::Way& way, double Steps::*direction) {
+    const double sent = steps ? in_steps(way, collectives, dim_sums, work).*direction
+                              : at_once(way, dim_sums, work);
+    return static_cast<float>((sent + codec_of_sums(way, work)) *
+                              static_cast<double>(workload_.batch_size));
+  };
+  return {longer(exchange_.forward, &Steps::forward), longer(exchange_.backward, &Steps::backward)};
 }
 
 ShardTraffic::Times ShardTraffic::beside_all_to_all(
@@ -174,19 +204,15 @@ ShardTraffic::Times ShardTraffic::beside_all_to_all(
   if (!links_ || devices_ < 2) return {};
   const bool both = collectives.outputs > 0 && collectives.scatters > 0;
   const double second = both ? latency_ms(*links_, devices_) : 0;
-  Times inside;
-  if (host_devices() > 0 && collectives.partial_dims > 0) {
-    inside =
-        collectives.in_steps > 0 ? in_steps(collectives, dim_sums, work) : at_once(dim_sums, work);
-  }
+  const Times sums = of_sums(collectives, dim_sums, work);
   const double step = collectives.in_steps > 0 ? 1e-3 * links_->intra_host_latency_us.value : 0;
   // Each device holds every replica, and all of them are counted.
   const double replicas = static_cast<double>(collectives.reduced_bytes) / devices_;
   const double reduce = in_step_ ? 0 : all_reduce_ms(*links_, devices_, replicas);
   const double merge = merge_ms_per_dim_ * static_cast<double>(collectives.merged_dims) / devices_;
   const double both_ways = second + step - saved_ms_;
-  return {static_cast<float>(both_ways + inside.forward_ms * exchange_.forward.dims + merge),
-          static_cast<float>(both_ways + inside.backward_ms * exchange_.backward.dims + reduce)};
+  return {static_cast<float>(both_ways + sums.forward_ms + merge),
+          static_cast<float>(both_ways + sums.backward_ms + reduce)};
 }
 
 }  // namespace neuroshard

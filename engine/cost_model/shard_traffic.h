@@ -49,6 +49,11 @@ class ShardTraffic {
                                         std::span<const std::int64_t> dim_sums,
                                         std::span<const search::DeviceWork> work = {}) const;
 
+  /// Whether that goes by `work`: there are several hosts, or partial sums travel in other numbers
+  /// than outputs.
+  [[nodiscard]] bool counts_work() const {
+    return outputs_.between > 0 || (links_ && exchange_.sums_differ());
+  }
   /// Of several hosts, by which that goes; 0: there is one.
   [[nodiscard]] std::int32_t host_devices() const {
     return outputs_.between > 0 ? host_devices_ : 0;
@@ -57,11 +62,23 @@ class ShardTraffic {
  private:
   [[nodiscard]] std::int64_t added_up_on_hosts(std::int64_t dims, std::int64_t rows,
                                                std::int64_t all_rows) const;
-  [[nodiscard]] Times at_once(std::span<const std::int64_t> dim_sums,
-                              std::span<const search::DeviceWork> work) const;
-  [[nodiscard]] Times in_steps(const search::Collectives& collectives,
+  // Milliseconds a sample.
+  struct Steps {
+    double forward;
+    double backward;
+  };
+  [[nodiscard]] double at_once(const ExchangeCosts::Way& way,
                                std::span<const std::int64_t> dim_sums,
                                std::span<const search::DeviceWork> work) const;
+  [[nodiscard]] Steps in_steps(const ExchangeCosts::Way& way,
+                               const search::Collectives& collectives,
+                               std::span<const std::int64_t> dim_sums,
+                               std::span<const search::DeviceWork> work) const;
+  [[nodiscard]] double codec_of_sums(const ExchangeCosts::Way& way,
+                                     std::span<const search::DeviceWork> work) const;
+  [[nodiscard]] Times of_sums(const search::Collectives& collectives,
+                              std::span<const std::int64_t> dim_sums,
+                              std::span<const search::DeviceWork> work) const;
 
   const Workload& workload_;
   const std::int32_t devices_;
