@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "engine/core/hot_rows.h"
 
@@ -188,14 +187,21 @@ ShardTraffic::Times ShardTraffic::of_sums(const search::Collectives& collectives
                                           std::span<const std::int64_t> dim_sums,
                                           std::span<const search::DeviceWork> work) const {
   if (!counts_work() || collectives.partial_dims == 0) return {};
-  const bool steps = collectives.in_steps > 0;
-  const auto longer = [&](const ExchangeCosts::Way& way, double Steps::*direction) {
-    const double sent = steps ? in_steps(way, collectives, dim_sums, work).*direction
-                              : at_once(way, dim_sums, work);
+  const auto sent_in = [&](const ExchangeCosts::Way& way) -> Steps {
+    if (collectives.in_steps > 0) return in_steps(way, collectives, dim_sums, work);
+    const double either_way = at_once(way, dim_sums, work);
+    return {either_way, either_way};
+  };
+  const ExchangeCosts::Way& there = exchange_.forward;
+  const ExchangeCosts::Way& back = exchange_.backward;
+  const bool alike = there.dims == back.dims && there.sum_dims == back.sum_dims;
+  const Steps forward = sent_in(there);
+  const Steps backward = alike ? forward : sent_in(back);
+  const auto ms = [&](double sent, const ExchangeCosts::Way& way) {
     return static_cast<float>((sent + codec_of_sums(way, work)) *
                               static_cast<double>(workload_.batch_size));
   };
-  return {longer(exchange_.forward, &Steps::forward), longer(exchange_.backward, &Steps::backward)};
+  return {ms(forward.forward, there), ms(backward.backward, back)};
 }
 
 ShardTraffic::Times ShardTraffic::beside_all_to_all(

@@ -54,8 +54,8 @@ Status read_dense_origin(JsonObject& object, PlanProvenance& provenance) {
 }  // namespace
 
 void write_device_costs(JsonWriter& writer, const std::vector<DeviceCost>& costs) {
-  const bool steps =
-      are_of_steps(costs);  // then of every device, whether anything is exposed or not
+  // Then of every device, whether anything of it is exposed or not.
+  const bool steps = are_of_steps(costs);
   writer.begin_array();
   std::int64_t device = 0;
   for (const DeviceCost& cost : costs) {
