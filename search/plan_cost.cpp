@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/core/aligned_vector.h"
+#include "search/host_sums.h"
 
 namespace neuroshard::search {
 
@@ -26,15 +27,6 @@ void PlacedPlan::add(std::size_t device, const Exchanged& exchanged) {
   work[device] += exchanged.work;
 }
 
-void PlacedPlan::add_on_host(std::size_t first_device, std::size_t devices,
-                             std::int64_t host_dims) {
-  const std::size_t end = std::min(first_device + devices, work.size());
-  for (std::size_t device = first_device; device < end; ++device) {
-    dim_sums[device] += host_dims;
-    work[device].sum_dims += host_dims;
-  }
-}
-
 PlacedPlan place(const Plan& plan, PlanEvaluator& evaluator) {
   const auto devices = static_cast<std::size_t>(plan.devices);
   const std::size_t size = evaluator.state_size();
@@ -46,11 +38,11 @@ PlacedPlan place(const Plan& plan, PlanEvaluator& evaluator) {
   const std::vector<ShardShape> shapes = shapes_of(plan);
   const std::vector<ShapeId> ids = evaluator.intern_all(shapes);
   PlacedPlan placed(evaluator);
-  const auto of_host = static_cast<std::size_t>(evaluator.host_devices());
-  std::set<std::array<std::size_t, 3>> added_up;  // tables, their columns and the hosts
+  const std::int32_t of_host = evaluator.host_devices();
+  std::set<std::array<std::int32_t, 3>> added_up;  // tables, their columns and the hosts
   for (std::size_t k = 0; k < ids.size(); ++k) {
     const bool replicated = shapes[k].replicated;
-    const Exchanged exchanged = evaluator.exchanged_on_host(shapes[k]);
+    const Exchanged exchanged = evaluator.exchanged(shapes[k]);
     const std::size_t first = replicated ? 0 : static_cast<std::size_t>(plan.shards[k].device);
     for (std::size_t device = first; device < (replicated ? devices : first + 1); ++device) {
       placed.compute_ms[device] = evaluator.place(ids[k], states.data() + device * size);
@@ -58,12 +50,9 @@ PlacedPlan place(const Plan& plan, PlanEvaluator& evaluator) {
     }
     if (exchanged.host_dims == 0) continue;
     const Shard& shard = plan.shards[k];
-    const std::size_t host = static_cast<std::size_t>(shard.device) / of_host;
-    const bool is_first = added_up
-                              .insert({static_cast<std::size_t>(shard.table),
-                                       static_cast<std::size_t>(shard.column_begin), host})
-                              .second;
-    if (is_first) placed.add_on_host(host * of_host, of_host, exchanged.host_dims);
+    const std::array<std::int32_t, 3> sum{shard.table, shard.column_begin, shard.device / of_host};
+    if (!added_up.insert(sum).second) continue;
+    add_host_dims(exchanged.host_dims, shard.device, of_host, placed.dim_sums, placed.work);
   }
   return placed;
 }

@@ -19,8 +19,6 @@ struct PlacedPlan {
   void clear(float empty_cost);
   /// What a device exchanges more with one more shard; its compute is not touched.
   void add(std::size_t device, const Exchanged& exchanged);
-  /// Exchanged::host_dims of the devices of a host, of which the last may have fewer.
-  void add_on_host(std::size_t first_device, std::size_t devices, std::int64_t host_dims);
   /// The plan by itself; what it refers to is this.
   [[nodiscard]] PlanBatch batch() const {
     return {1, compute_ms, dim_sums, {&collectives, 1}, work};

@@ -21,13 +21,8 @@ using Scratch = AlignedVector<float>;
 /// What decides which collectives a step has, counted over the shards of all devices: sums of what
 /// each shard brings.
 struct Collectives {
-  std::int64_t outputs = 0;       ///< shards whose outputs go by the all-to-all
-  std::int64_t partial_dims = 0;  ///< columns whose partial sums hosts add up
-  /// Of those what no device has more of than others, as hosts share out what they add up: beside
-  /// Exchanged::dims.
-  std::int64_t spread_sent = 0;
-  std::int64_t uneven_dims = 0;    ///< beyond the mean that some host sends of each of ..
-  std::int64_t uneven_shards = 0;  ///< .. these
+  std::int64_t outputs = 0;        ///< shards whose outputs go by the all-to-all
+  std::int64_t partial_dims = 0;   ///< columns whose partial sums hosts add up
   std::int64_t scatters = 0;       ///< shards of those that go by a reduce-scatter
   std::int64_t in_steps = 0;       ///< shards of those that hosts add up before they send them on
   std::int64_t reduced_bytes = 0;  ///< of gradients of replicas, which an all-reduce adds up
@@ -40,9 +35,6 @@ struct Collectives {
   Collectives& operator+=(const Collectives& other) {
     outputs += other.outputs;
     partial_dims += other.partial_dims;
-    spread_sent += other.spread_sent;
-    uneven_dims += other.uneven_dims;
-    uneven_shards += other.uneven_shards;
     scatters += other.scatters;
     in_steps += other.in_steps;
     reduced_bytes += other.reduced_bytes;
@@ -54,9 +46,6 @@ struct Collectives {
   Collectives& operator-=(const Collectives& other) {
     outputs -= other.outputs;
     partial_dims -= other.partial_dims;
-    spread_sent -= other.spread_sent;
-    uneven_dims -= other.uneven_dims;
-    uneven_shards -= other.uneven_shards;
     scatters -= other.scatters;
     in_steps -= other.in_steps;
     reduced_bytes -= other.reduced_bytes;
@@ -104,8 +93,8 @@ struct Exchanged {
   std::int64_t dims = 0;
   Collectives collectives{};
   DeviceWork work{};
-  /// Of PlanEvaluator::exchanged_on_host(): columns that each device of the shard's host sends of
-  /// what the host adds up. They count once, however many shards it adds up.
+  /// Columns that each device of the shard's host sends of what the host adds up. They count once,
+  /// however many shards of the same columns it adds up.
   std::int64_t host_dims = 0;
 };
 
@@ -178,11 +167,8 @@ class PlanEvaluator {
   [[nodiscard]] virtual Exchanged exchanged(const ShardShape& shape) const {
     return {shape.dim, {}};
   }
-  /// The same for whoever knows which shards of a table are on one host, of host_devices().
-  [[nodiscard]] virtual Exchanged exchanged_on_host(const ShardShape& shape) const {
-    return exchanged(shape);
-  }
-  /// Devices of a host where there are several of them and what shards exchange goes by that; or 0.
+  /// Devices of a host where there are several of them and what shards exchange goes by that, as
+  /// Exchanged::host_dims; or 0.
   [[nodiscard]] virtual std::int32_t host_devices() const { return 0; }
   /// Whether plans cost what their Exchanged::work says: searches keep no account of it otherwise.
   [[nodiscard]] virtual bool counts_work() const { return false; }

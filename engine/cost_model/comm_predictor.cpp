@@ -11,8 +11,7 @@ namespace {
 /// Dims of all devices of all plans, as networks see them.
 void fill_dims(const CommBatch& batch, double scale, float* dims) {
   for (std::int64_t k = 0; k < batch.plans * batch.devices; ++k) {
-    const double more = batch.more_dims == nullptr ? 0 : batch.more_dims[k / batch.devices];
-    dims[k] = static_cast<float>((static_cast<double>(batch.dim_sums[k]) + more) * scale);
+    dims[k] = static_cast<float>(static_cast<double>(batch.dim_sums[k]) * scale);
   }
 }
 

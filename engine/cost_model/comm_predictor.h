@@ -18,8 +18,6 @@ struct CommBatch {
   const std::int64_t* dim_sums = nullptr;  ///< [plans, devices]
   float* backward_ms = nullptr;            ///< out, [plans, devices]
   float* forward_ms = nullptr;             ///< out, [plans, devices]
-  /// Dims that each device of a plan has beside its own, [plans]; null: none.
-  const float* more_dims = nullptr;
   /// Whether all devices of a plan enter the forward exchange at once, and none waits there.
   bool together = false;
 };

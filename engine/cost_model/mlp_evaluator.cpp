@@ -89,22 +89,13 @@ std::unique_ptr<search::DeviceCosts> MlpEvaluator::device_costs() const {
 CommBatch MlpEvaluator::predict_comm(const search::PlanBatch& batch,
                                      search::Scratch& scratch) const {
   const std::size_t values = batch.compute_ms.size();
-  const auto plans = static_cast<std::size_t>(batch.plans);
-  const std::size_t front = (2 * values + plans + 15) / 16 * 16;
-  CommBatch comm{batch.plans, devices_, batch.compute_ms.data(), batch.dim_sums.data(), nullptr,
+  const std::size_t front = (2 * values + 15) / 16 * 16;
+  CommBatch comm{batch.plans, devices_, batch.compute_ms.data(), batch.dim_sums.data(),
                  nullptr,     nullptr,  dense_.has_value()};
   const std::size_t size = front + comm_.scratch_size(comm);
   if (scratch.size() < size) scratch.resize(size);
   comm.backward_ms = scratch.data();
   comm.forward_ms = scratch.data() + values;
-  if (traffic_.host_devices() > 0 && !batch.collectives.empty()) {
-    float* const more = scratch.data() + 2 * values;
-    for (std::size_t plan = 0; plan < plans; ++plan) {
-      more[plan] =
-          static_cast<float>(batch.collectives[plan].spread_sent) / static_cast<float>(devices_);
-    }
-    comm.more_dims = more;
-  }
   comm_.predict(comm, scratch.data() + front);
   add_other_collectives(batch, comm);
   return comm;

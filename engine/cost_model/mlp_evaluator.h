@@ -49,9 +49,6 @@ class MlpEvaluator final : public CostEvaluator {
   [[nodiscard]] search::Exchanged exchanged(const ShardShape& shape) const override {
     return with_work(shape, traffic_.of(shape));
   }
-  [[nodiscard]] search::Exchanged exchanged_on_host(const ShardShape& shape) const override {
-    return with_work(shape, traffic_.on_host(shape));
-  }
   [[nodiscard]] std::int32_t host_devices() const override { return traffic_.host_devices(); }
   [[nodiscard]] bool counts_work() const override {
     return dense_.has_value() || traffic_.counts_work();

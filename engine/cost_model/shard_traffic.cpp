@@ -66,44 +66,15 @@ search::Exchanged ShardTraffic::of(const ShardShape& shape) const {
   // These may be all devices where the last host is not full.
   const bool on_whole_hosts = scattered || shape.on_whole_hosts(host_devices_);
   const std::int64_t part = std::llround(static_cast<double>(dims) * sum_share_);
-  const std::int64_t sent = on_whole_hosts ? part : added_up_on_hosts(dims, shape.rows, table.rows);
-  const bool spread = !on_whole_hosts && outputs_.between > 0;
-  const std::int64_t own = spread ? 0 : sent;
-  // Of fewer shards than hosts, some hosts have nothing, and some more than the mean.
-  const double shards = static_cast<double>(table.rows) / static_cast<double>(shape.rows);
-  const double hosts = static_cast<double>(devices_) / host_devices_;
-  const bool uneven = spread && shards < hosts;
-  return {
-      own,
-      {.outputs = scattered ? 0 : 1,
-       .partial_dims = dims,
-       .spread_sent = sent - own,
-       .uneven_dims = uneven ? std::llround(static_cast<double>(part) * (1 - shards / hosts)) : 0,
-       .uneven_shards = uneven ? 1 : 0,
-       .scatters = scattered ? 1 : 0,
-       .in_steps = outputs_.between > 0 && shape.row_blocks < devices_ ? 1 : 0},
-      {.sum_dims = counts_work() ? own : 0, .near_dims = counts_work() ? dims : 0}};
-}
-
-search::Exchanged ShardTraffic::on_host(const ShardShape& shape) const {
-  search::Exchanged all = of(shape);
-  if (all.collectives.spread_sent == 0) return all;  // its device sends all of it
-  const double dims = static_cast<double>(all.collectives.partial_dims);
-  all.host_dims = std::llround(dims * sum_share_);
-  all.collectives.spread_sent = 0;
-  all.collectives.uneven_dims = 0;
-  all.collectives.uneven_shards = 0;
-  return all;
-}
-
-/// Hosts add up what they have of a table's columns, and send that once. So of a shard with that
-/// share of the rows as much as if all shards had as many, and hosts as many of them.
-std::int64_t ShardTraffic::added_up_on_hosts(std::int64_t dims, std::int64_t rows,
-                                             std::int64_t all_rows) const {
-  if (!(outputs_.between > 0)) return dims;
-  const double hosts = static_cast<double>(devices_) / host_devices_;
-  const double share = hosts * static_cast<double>(rows) / static_cast<double>(all_rows);
-  return share < 1 ? static_cast<std::int64_t>(std::ceil(static_cast<double>(dims) * share)) : dims;
+  const bool by_host = !on_whole_hosts && outputs_.between > 0;
+  const std::int64_t own = by_host ? 0 : part;
+  return {own,
+          {.outputs = scattered ? 0 : 1,
+           .partial_dims = dims,
+           .scatters = scattered ? 1 : 0,
+           .in_steps = outputs_.between > 0 && shape.row_blocks < devices_ ? 1 : 0},
+          {.sum_dims = counts_work() ? own : 0, .near_dims = counts_work() ? dims : 0},
+          by_host ? part : 0};
 }
 
 /// How much longer than the networks say an exchange takes that is not in steps, on the device that
@@ -128,16 +99,9 @@ double ShardTraffic::at_once(const ExchangeCosts::Way& way, std::span<const std:
 /// stay inside hosts; then what hosts have added up goes on, to devices that are done with all of
 /// that. Backward, everything comes between hosts first, and sums inside them after it.
 ShardTraffic::Steps ShardTraffic::in_steps(const ExchangeCosts::Way& way,
-                                           const search::Collectives& collectives,
                                            std::span<const std::int64_t> dim_sums,
                                            std::span<const search::DeviceWork> work) const {
   const auto count = static_cast<double>(dim_sums.size());
-  // Hosts share out what they add up of shards wherever these are; one of them has more of one.
-  double spread_far = static_cast<double>(collectives.spread_sent) / count;
-  if (collectives.uneven_shards > 0) {
-    spread_far += static_cast<double>(collectives.uneven_dims) /
-                  static_cast<double>(collectives.uneven_shards);
-  }
   double longest_first = 0;
   double all_sums = 0;
   double longest_near = 0;
@@ -148,8 +112,7 @@ ShardTraffic::Steps ShardTraffic::in_steps(const ExchangeCosts::Way& way,
     const search::DeviceWork own = work.empty() ? search::DeviceWork() : work[d];
     const double whole = way.dims * static_cast<double>(dim_sums[d] - own.sum_dims);
     const double near_sums = way.sum_dims * static_cast<double>(own.near_dims) * sums_.inside;
-    const double far_sums =
-        way.sum_dims * (static_cast<double>(own.sum_dims) + spread_far) * outputs_.between;
+    const double far_sums = way.sum_dims * static_cast<double>(own.sum_dims) * outputs_.between;
     const double far_whole = whole * outputs_.between;
     const double near_whole = whole * outputs_.inside;
     const double first = std::max(far_whole, near_whole + near_sums);
@@ -162,7 +125,6 @@ ShardTraffic::Steps ShardTraffic::in_steps(const ExchangeCosts::Way& way,
   }
   forward = std::max(forward, longest_first + all_sums / count);
   backward += longest_near;
-  known += way.dims * static_cast<double>(collectives.spread_sent) / count * outputs_.between;
   return {(forward - known) * kValueBytes, (backward - known) * kValueBytes};
 }
 
@@ -188,7 +150,7 @@ ShardTraffic::Times ShardTraffic::of_sums(const search::Collectives& collectives
                                           std::span<const search::DeviceWork> work) const {
   if (!counts_work() || collectives.partial_dims == 0) return {};
   const auto sent_in = [&](const ExchangeCosts::Way& way) -> Steps {
-    if (collectives.in_steps > 0) return in_steps(way, collectives, dim_sums, work);
+    if (collectives.in_steps > 0) return in_steps(way, dim_sums, work);
     const double either_way = at_once(way, dim_sums, work);
     return {either_way, either_way};
   };

@@ -36,8 +36,6 @@ class ShardTraffic {
   /// leave of them for each other. Beside hot rows only those of bags with a cold row,
   /// rounded up to a column, so that many narrow pieces do not seem to send nothing.
   [[nodiscard]] search::Exchanged of(const ShardShape& shape) const;
-  /// The same, but partial sums that a host adds up are its devices', as Exchanged::host_dims.
-  [[nodiscard]] search::Exchanged on_host(const ShardShape& shape) const;
 
   /// What a plan takes beside the all-to-all that networks know, in a step, where its latency is
   /// less, less than that: the all-reduce of replicas' and hot rows' gradients, and adding sums of
@@ -60,8 +58,6 @@ class ShardTraffic {
   }
 
  private:
-  [[nodiscard]] std::int64_t added_up_on_hosts(std::int64_t dims, std::int64_t rows,
-                                               std::int64_t all_rows) const;
   // Milliseconds a sample.
   struct Steps {
     double forward;
@@ -71,7 +67,6 @@ class ShardTraffic {
                                std::span<const std::int64_t> dim_sums,
                                std::span<const search::DeviceWork> work) const;
   [[nodiscard]] Steps in_steps(const ExchangeCosts::Way& way,
-                               const search::Collectives& collectives,
                                std::span<const std::int64_t> dim_sums,
                                std::span<const search::DeviceWork> work) const;
   [[nodiscard]] double codec_of_sums(const ExchangeCosts::Way& way,

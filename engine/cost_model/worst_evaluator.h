@@ -35,9 +35,6 @@ class WorstEvaluator final : public CostEvaluator {
   [[nodiscard]] search::Exchanged exchanged(const ShardShape& shape) const override {
     return first().exchanged(shape);
   }
-  [[nodiscard]] search::Exchanged exchanged_on_host(const ShardShape& shape) const override {
-    return first().exchanged_on_host(shape);
-  }
   [[nodiscard]] std::int32_t host_devices() const override { return first().host_devices(); }
   [[nodiscard]] bool counts_work() const override { return first().counts_work(); }
   [[nodiscard]] double shape_cost(search::ShapeId shape) const override;

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "search/host_sums.h"
+
 namespace neuroshard::search {
 namespace {
 
@@ -27,6 +29,7 @@ LoadPlacer::LoadPlacer(const Problem& problem, const PlanEvaluator& evaluator,
       memory_bytes_(problem.cluster.memory_bytes),
       state_size_(evaluator.state_size()),
       host_devices_(catalog.host_devices()),
+      adding_devices_(evaluator.host_devices()),
       states_(static_cast<std::size_t>(problem.cluster.devices) * state_size_),
       compute_ms_(static_cast<std::size_t>(problem.cluster.devices)),
       dim_sums_(compute_ms_.size()),
@@ -46,7 +49,7 @@ bool LoadPlacer::goes_beside(const CatalogEntry& entry, std::int32_t place, bool
 }
 
 void LoadPlacer::note_place(const CatalogEntry& entry, std::int32_t place) {
-  if (!entry.apart && !entry.one_width) return;
+  if (!entry.apart && !entry.one_width && entry.exchanged.host_dims == 0) return;
   std::int32_t& last = last_place_[static_cast<std::size_t>(entry.table)];
   const auto next = static_cast<std::int32_t>(places_.size());
   places_.push_back({entry.table, place, entry.dim, std::exchange(last, next)});
@@ -55,6 +58,28 @@ void LoadPlacer::note_place(const CatalogEntry& entry, std::int32_t place) {
 void LoadPlacer::forget_places() {
   for (const Place& piece : places_) last_place_[static_cast<std::size_t>(piece.table)] = -1;
   places_.clear();
+}
+
+std::int64_t LoadPlacer::host_dims_with(const CatalogEntry& entry, std::int32_t device) const {
+  if (entry.exchanged.host_dims == 0) return 0;
+  std::int32_t other = last_place_[static_cast<std::size_t>(entry.table)];
+  while (other >= 0) {
+    const Place& piece = places_[static_cast<std::size_t>(other)];
+    if (piece.place / adding_devices_ == device / adding_devices_) return 0;
+    other = piece.before;
+  }
+  return entry.exchanged.host_dims;
+}
+
+/// What the piece's host sends more with it, on every device there.
+void LoadPlacer::add_on_host(const CatalogEntry& entry, std::int32_t device, double ms_per_dim) {
+  const std::int64_t dims = host_dims_with(entry, device);
+  if (dims == 0) return;
+  add_host_dims(dims, device, adding_devices_, dim_sums_, work_);
+  const auto host = static_cast<std::size_t>(device / adding_devices_);
+  const auto each = static_cast<std::size_t>(adding_devices_);
+  order_.add_to_all(host * each, std::min((host + 1) * each, dim_sums_.size()),
+                    ms_per_dim * static_cast<double>(dims), dims);
 }
 
 /// The rank of the device with the least load after taking the piece; order_.size(): none.
@@ -69,7 +94,8 @@ std::size_t LoadPlacer::best_rank(const CatalogEntry& entry, const Dims& rule, b
     const DeviceLoad& device = order_[rank];
     if (device.bytes > memory_bytes_ - entry.bytes || !entry.goes_on(device.device)) continue;
     if (!goes_beside(entry, device.device, one_width)) continue;
-    const auto dims = static_cast<double>(device.dims + entry.exchanged.dims);
+    const auto dims = static_cast<double>(device.dims + entry.exchanged.dims +
+                                          host_dims_with(entry, device.device));
     const double beyond = std::max(0.0, dims - rule.cap) * rule.ms_per_dim_beyond;
     if (beyond > 0 && best != order_.size() && device.load + beyond >= least) continue;
     ++tried;
@@ -247,7 +273,6 @@ bool LoadPlacer::place(std::span<const EntryId> pieces, const Dims& dims, std::i
     if (rank == order_.size() && entry.one_width) rank = best_rank(entry, dims, false);
     if (rank == order_.size()) return false;
     const std::int32_t device = order_[rank].device;
-    note_place(entry, device);
     const auto index = static_cast<std::size_t>(device);
     compute_ms_[index] = evaluator_.place(entry.shape, states_.data() + index * state_size_);
     dim_sums_[index] += entry.exchanged.dims;
@@ -257,6 +282,8 @@ bool LoadPlacer::place(std::span<const EntryId> pieces, const Dims& dims, std::i
     const double load =
         compute_ms_[index] + dims.ms_per_dim * static_cast<double>(dim_sums_[index]);
     order_.add(rank, load, entry.bytes, entry.exchanged.dims);
+    add_on_host(entry, device, dims.ms_per_dim);
+    note_place(entry, device);
   }
   return true;
 }

@@ -70,13 +70,17 @@ class LoadPlacer {
   [[nodiscard]] bool goes_beside(const CatalogEntry& entry, std::int32_t place,
                                  bool one_width) const;
   void note_place(const CatalogEntry& entry, std::int32_t place);
+  /// Columns that a host sends of what it adds up, more with the piece on one of its devices.
+  [[nodiscard]] std::int64_t host_dims_with(const CatalogEntry& entry, std::int32_t device) const;
+  void add_on_host(const CatalogEntry& entry, std::int32_t device, double ms_per_dim);
 
   const PlanEvaluator& evaluator_;
   const ShapeCatalog& catalog_;
   const std::int64_t memory_bytes_;
   const std::size_t state_size_;
   const std::int32_t host_devices_;
-  DeviceLoad each_;  // after place_blocks()
+  const std::int32_t adding_devices_;  // of hosts that add up partial sums
+  DeviceLoad each_;                    // after place_blocks()
   DeviceOrder hosts_;
   std::vector<DeviceLoad> bound_;     // what pieces bound to few devices bring each of them
   std::vector<DeviceLoad> expected_;  // of each host's fullest device, from pieces bound to them

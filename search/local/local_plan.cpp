@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "search/host_sums.h"
+
 namespace neuroshard::search {
 
 LocalPlan::LocalPlan(const Problem& problem, const PlanEvaluator& evaluator,
@@ -11,6 +13,7 @@ LocalPlan::LocalPlan(const Problem& problem, const PlanEvaluator& evaluator,
     : evaluator_(evaluator),
       catalog_(catalog),
       adds_up_(evaluator.additive()),
+      host_devices_(evaluator.host_devices()),
       cleared_(evaluator.state_size()),
       zeros_(evaluator.state_size(), 0.0f) {
   evaluator.clear(cleared_.data());
@@ -103,11 +106,9 @@ void LocalPlan::attach(std::int32_t piece, const Placed& to) {
                                               static_cast<std::int32_t>(siblings.size())};
   sums_[device].set(neighbours.size(), addend(to.entry));
   neighbours.push_back(piece);
+  add_exchanged(entry, to.device);
   siblings.push_back(piece);
   note_split(entry.table);
-  dim_sums_[device] += entry.exchanged.dims;
-  if (!work_.empty()) work_[device] += entry.exchanged.work;
-  if (!adds_up_) collectives_ += entry.exchanged.collectives;
   bytes_[device] += entry.bytes;
   has_changed(to.device);
 }
@@ -129,13 +130,43 @@ void LocalPlan::detach(std::int32_t piece) {
   pieces_[static_cast<std::size_t>(siblings.back())].rank = leaving.rank;
   siblings[static_cast<std::size_t>(leaving.rank)] = siblings.back();
   siblings.pop_back();
+  take_exchanged(entry, leaving.device);
   note_split(entry.table);
-  dim_sums_[device] -= entry.exchanged.dims;
-  if (!work_.empty()) work_[device] -= entry.exchanged.work;
-  if (!adds_up_) collectives_ -= entry.exchanged.collectives;
   bytes_[device] -= entry.bytes;
   has_changed(leaving.device);
   leaving.device = kNoDevice;
+}
+
+void LocalPlan::add_exchanged(const CatalogEntry& entry, std::int32_t device) {
+  const auto index = static_cast<std::size_t>(device);
+  dim_sums_[index] += entry.exchanged.dims;
+  if (!work_.empty()) work_[index] += entry.exchanged.work;
+  if (!adds_up_) collectives_ += entry.exchanged.collectives;
+  if (alone_on_host(entry, device)) {
+    add_host_dims(entry.exchanged.host_dims, device, host_devices_, dim_sums_, work_);
+  }
+}
+
+void LocalPlan::take_exchanged(const CatalogEntry& entry, std::int32_t device) {
+  const auto index = static_cast<std::size_t>(device);
+  dim_sums_[index] -= entry.exchanged.dims;
+  if (!work_.empty()) work_[index] -= entry.exchanged.work;
+  if (!adds_up_) collectives_ -= entry.exchanged.collectives;
+  if (alone_on_host(entry, device)) {
+    add_host_dims(-entry.exchanged.host_dims, device, host_devices_, dim_sums_, work_);
+  }
+}
+
+/// Whether it has sums that the device's host adds up, of no other piece. Those that do not move
+/// count as of the same columns.
+bool LocalPlan::alone_on_host(const CatalogEntry& entry, std::int32_t device) const {
+  if (entry.exchanged.host_dims == 0) return false;
+  const std::span<const std::int32_t> pieces = pieces_of(entry.table);
+  return std::none_of(pieces.begin(), pieces.end(), [&](std::int32_t piece) {
+    const Placed own = placed(piece);
+    return own.device != kNoDevice && own.device / host_devices_ == device / host_devices_ &&
+           catalog_.entry(own.entry).exchanged.host_dims > 0;
+  });
 }
 
 void LocalPlan::note_split(std::int32_t table) {
@@ -158,17 +189,28 @@ void LocalPlan::exchange(std::int32_t one, std::int32_t other) {
   const auto a = static_cast<std::size_t>(one);
   const auto b = static_cast<std::size_t>(other);
   refresh();
+  lift(on_device_[a]);
+  lift(on_device_[b]);
   std::swap(on_device_[a], on_device_[b]);
   std::swap(sums_[a], sums_[b]);
   std::swap(compute_ms_[a], compute_ms_[b]);
-  std::swap(dim_sums_[a], dim_sums_[b]);
-  if (!work_.empty()) std::swap(work_[a], work_[b]);
   std::swap(bytes_[a], bytes_[b]);
-  for (const std::int32_t piece : on_device_[a]) {
-    pieces_[static_cast<std::size_t>(piece)].device = one;
+  bring(on_device_[a], one);
+  bring(on_device_[b], other);
+}
+
+void LocalPlan::lift(std::span<const std::int32_t> pieces) {
+  for (const std::int32_t piece : pieces) {
+    Piece& own = pieces_[static_cast<std::size_t>(piece)];
+    take_exchanged(catalog_.entry(own.entry), std::exchange(own.device, kNoDevice));
   }
-  for (const std::int32_t piece : on_device_[b]) {
-    pieces_[static_cast<std::size_t>(piece)].device = other;
+}
+
+void LocalPlan::bring(std::span<const std::int32_t> pieces, std::int32_t device) {
+  for (const std::int32_t piece : pieces) {
+    Piece& own = pieces_[static_cast<std::size_t>(piece)];
+    add_exchanged(catalog_.entry(own.entry), device);
+    own.device = device;
   }
 }
 

@@ -141,7 +141,14 @@ class LocalPlan {
   void attach(std::int32_t piece, const Placed& to);
   void detach(std::int32_t piece);
   void note_split(std::int32_t table);
+  /// Of a piece that is on no device yet, or any more.
+  void add_exchanged(const CatalogEntry& entry, std::int32_t device);
+  void take_exchanged(const CatalogEntry& entry, std::int32_t device);
+  [[nodiscard]] bool alone_on_host(const CatalogEntry& entry, std::int32_t device) const;
   void exchange(std::int32_t one, std::int32_t other);
+  /// Of all pieces of a device: off it, and back on one.
+  void lift(std::span<const std::int32_t> pieces);
+  void bring(std::span<const std::int32_t> pieces, std::int32_t device);
   void refresh() const;
   void has_changed(std::int32_t device);
   [[nodiscard]] const float* addend(EntryId entry) const {
@@ -151,6 +158,7 @@ class LocalPlan {
   const PlanEvaluator& evaluator_;
   const ShapeCatalog& catalog_;
   const bool adds_up_;  // then PlanEvaluator::exchanged() is of no interest
+  const std::int32_t host_devices_;
   AlignedVector<float> cleared_;
   AlignedVector<float> zeros_;
 

@@ -64,8 +64,9 @@ bool PairDealer::collect(const LocalPlan& plan, std::int32_t most_columns) {
 /// Of the pieces that stay on it.
 PairDealer::Load PairDealer::begin(const LocalPlan& plan, std::int32_t device) {
   evaluator_.clear(state_.data());
-  Load load{evaluator_.empty_cost(), 0, 0};
+  Load load{evaluator_.empty_cost(), 0, plan.dim_sums()[static_cast<std::size_t>(device)]};
   for (const std::int32_t piece : plan.pieces_on(device)) {
+    load.dims -= plan.entry_of(piece).exchanged.dims;  // what is left is its host's
     if (stays(plan, piece, device == wide_ ? narrow_ : wide_)) add(plan.entry_of(piece), load);
   }
   return load;

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/cost_model/capabilities.h"
@@ -132,21 +133,17 @@ BOOST_AUTO_TEST_CASE(row_shards_send_what_hosts_leave_of_their_sums_whoever_has_
   const std::int64_t rows = workload.tables[0].rows;
   const std::int32_t dim = workload.tables[0].dim;
   const ShardTraffic two_hosts(workload, 16, models, {});
-  // By the device itself, or by its host's between them.
-  const auto sent_of = [](const search::Exchanged& all) {
-    return all.dims + all.collectives.spread_sent;
+  // By the device itself, or by all of its host between them, whichever rows the host adds up.
+  const auto sent = [](const ShardTraffic& traffic, const ShardShape& shape) {
+    const search::Exchanged all = traffic.of(shape);
+    return std::pair(all.dims, all.host_dims);
   };
-  const auto sent = [&](const ShardTraffic& traffic, std::int64_t of_rows, std::int32_t blocks) {
-    return sent_of(traffic.of({0, of_rows, dim, blocks}));
-  };
+  using Sent = std::pair<std::int64_t, std::int64_t>;
   // A search does not know whether the other rows make even blocks; what a plan costs does.
   for (const std::int32_t blocks : {2, 4, 16}) {
-    BOOST_TEST(sent(two_hosts, rows / blocks, 0) == sent(two_hosts, rows / blocks, blocks));
+    BOOST_TEST((sent(two_hosts, {0, rows / blocks, dim}) == Sent(0, dim / 8)));
+    BOOST_TEST((sent(two_hosts, {0, rows / blocks, dim, blocks}) == Sent(0, dim / 8)));
   }
-  // Of two shards each is alone on its host, of four there are two on either, of 16 eight.
-  BOOST_TEST(sent(two_hosts, rows / 2, 0) == dim);
-  BOOST_TEST(sent(two_hosts, rows / 4, 0) == dim / 2);
-  BOOST_TEST(sent(two_hosts, rows / 16, 0) == dim / 8);
   // As many as of a reduce-scatter over all devices, which is a collective of its own.
   const search::Exchanged scattered = two_hosts.of({0, rows / 16, dim, 16, false, {}, true});
   BOOST_TEST(scattered.dims == dim / 8);
@@ -158,11 +155,11 @@ BOOST_AUTO_TEST_CASE(row_shards_send_what_hosts_leave_of_their_sums_whoever_has_
   BOOST_TEST(two_hosts.of(block).dims == dim / 8);
   BOOST_TEST(two_hosts.of(block).collectives.scatters == 0);
   block.device_group = 4;  // these may be four of its devices
-  BOOST_TEST(sent_of(two_hosts.of(block)) == dim);
+  BOOST_TEST((sent(two_hosts, block) == Sent(0, dim / 8)));
   // Nothing leaves the only host.
   const ShardTraffic one_host(workload, 8, models, {});
-  BOOST_TEST(sent(one_host, rows / 8, 0) == dim);
-  BOOST_TEST(sent(one_host, rows / 8, 8) == dim);
+  BOOST_TEST((sent(one_host, {0, rows / 8, dim}) == Sent(dim, 0)));
+  BOOST_TEST((sent(one_host, {0, rows / 8, dim, 8}) == Sent(dim, 0)));
 }
 
 BOOST_AUTO_TEST_CASE(half_the_bytes_cost_networks_what_half_the_columns_do_and_a_codec) {

@@ -1,6 +1,7 @@
 // Networks' costs of plans with rows on all devices of some hosts, one or several that need not be
-// neighbours: what travels against a count host by host, and what searches keep of such a plan
-// against the plan costed from nothing, by every instruction set.
+// neighbours, and on devices anywhere: what travels against a count host by host, and what searches
+// keep of such a plan against the plan costed from nothing, by every instruction set.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdint>
@@ -180,6 +181,56 @@ BOOST_AUTO_TEST_CASE(walks_beside_such_rows_cost_what_their_plans_do) {
       }
       BOOST_TEST(made > 50);
     }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(walks_with_parts_of_rows_anywhere_cost_what_their_plans_do) {
+  Rng rng(33);
+  const CostModels models = load_shipped_models("h100_sim").value().models;
+  for (int round = 0; round < 3; ++round) {
+    const Workload workload = wide_tables(rng);
+    const auto evaluator =
+        MlpEvaluator::create(models, workload, kDevices, nn::Isa::kScalar).value();
+    const search::Problem problem{workload, Cluster{.devices = kDevices, .memory_bytes = kPlenty}};
+    const ShapeCatalog catalog(problem.space, *evaluator, {.halves = 16});
+    search::Assignment start;
+    for (std::int32_t table = 0; table < catalog.tables(); ++table) {
+      start.push_back({catalog.whole(table), static_cast<std::int32_t>(rng.below(kDevices))});
+    }
+    LocalPlan local(problem, *evaluator, catalog);
+    local.assign(start);
+    search::PlanCoster coster(*evaluator);
+    search::MoveMix mix;
+    mix.exchange = 0.1;
+    const search::MoveSource source(mix, kPlenty, false);
+    search::Move move;
+    std::vector<search::Edit> undo;
+    for (int step = 0; step <= 2000; ++step) {
+      const auto device = static_cast<std::int32_t>(rng.below(kDevices));
+      if (!source.draw(local, device, rng, move)) continue;
+      const std::vector<std::int64_t> before(local.dim_sums().begin(), local.dim_sums().end());
+      undo.clear();
+      for (int k = 0; k < move.edit_count; ++k) {
+        undo.push_back(local.apply(move.edits[static_cast<std::size_t>(k)]));
+      }
+      if (step % 50 == 0) {
+        const Plan plan = plan_of(local.assignment(), workload, catalog, kDevices);
+        BOOST_REQUIRE(validate(workload, plan).ok());
+        const std::vector<std::int64_t> kept(local.dim_sums().begin(), local.dim_sums().end());
+        BOOST_TEST(kept == sent_columns(workload, plan), boost::test_tools::per_element());
+        const double expected = evaluator->evaluate(plan).cost_ms;
+        BOOST_TEST(std::abs(coster.cost(local) - expected) < 2e-5 * (1 + expected));
+      }
+      if (rng.below(3) > 0) continue;
+      for (auto edit = undo.rbegin(); edit != undo.rend(); ++edit) local.apply(*edit);
+      const std::vector<std::int64_t> back(local.dim_sums().begin(), local.dim_sums().end());
+      BOOST_REQUIRE(back == before);
+    }
+    const search::Assignment end = local.assignment();
+    const auto parts = std::count_if(end.begin(), end.end(), [&](const search::Placed& piece) {
+      return piece.device >= 0 && catalog.entry(piece.entry).exchanged.host_dims > 0;
+    });
+    BOOST_TEST(parts > 10);
   }
 }
 
