@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 
 #include "engine/core/reuse_histogram.h"
 #include "engine/cost_model/pooled_lookup.h"
@@ -162,7 +163,8 @@ void FeatureSet::compute(const FeatureInput& input, std::span<float> out) const 
   if (!sees_batch_size_ || looked_up_as_pooled(input.table, input.shape)) {
     return write(input, input, out);
   }
-  const PooledLookup own = as_pooled(input.table, input.shape, input.batch_size, input.devices);
+  PooledLookup own = as_pooled(input.table, input.shape, input.batch_size, input.devices);
+  if (input.shape.replicated) own = in_learned_bags(std::move(own));
   write({own.table, input.shape, own.batch_size}, input, out);
 }
 

@@ -29,4 +29,8 @@ inline bool looked_up_as_pooled(const Table& table, const ShardShape& shape) {
 PooledLookup as_pooled(const Table& table, const ShardShape& shape, std::int64_t batch_size,
                        std::int32_t devices);
 
+/// Of fewer bags than networks have learned, each as several of as many lookups together: the same
+/// work but for the outputs, of which there are few.
+PooledLookup in_learned_bags(PooledLookup lookup);
+
 }  // namespace neuroshard
