@@ -147,6 +147,7 @@ Result<CostModels> read_models(io::TensorFile file) {
   }
   if (auto known = known_hardware(models.comm_origin)) {
     models.device_gbps = known->copy_gbps;
+    models.exchange_copies = known->exchange_copies;
     models.links = std::move(known->links);
   }
   if (tensors.has_prefix("compute.")) {

@@ -146,6 +146,8 @@ struct CostModels {
   /// At which devices of that hardware copy, read and written, GB/s of 10^9 bytes: what codecs of
   /// exchanges cost. Nothing where it is not known; formulas have their own.
   std::optional<double> device_gbps{};
+  /// How often they copy, each way, what they exchange, in the exchanges that were learned.
+  double exchange_copies = 0;
   /// The links that the exchanges were learned over: what an all-reduce of the gradients of tables
   /// on every device costs there. Nothing where they are not known; formulas have their own.
   std::optional<InterconnectProfile> links{};

@@ -26,7 +26,7 @@ std::optional<KnownHardware> known_hardware(const ModelOrigin& origin) {
     if (!profile.ok()) return std::nullopt;
     for (const InterconnectProfile& link : profile->interconnects) {
       if (link.name == links) {
-        return KnownHardware{profile->dram_gbps.value, link,
+        return KnownHardware{profile->dram_gbps.value, profile->exchange_copies.value, link,
                              std::string(name) + "+" + std::string(links)};
       }
     }

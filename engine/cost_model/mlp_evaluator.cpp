@@ -46,11 +46,11 @@ Result<std::unique_ptr<MlpEvaluator>> MlpEvaluator::create(const CostModels& mod
   if (models.dense) {
     NEUROSHARD_ASSIGN_OR_RETURN(dense, models.dense->time(workload, devices, devices_per_host));
   }
-  return std::unique_ptr<MlpEvaluator>(
-      new MlpEvaluator(models, workload, devices, isa,
-                       ExchangeCosts::of(exchange, models.device_gbps.value_or(0),
-                                         dense ? dense->values : Precision::kFp32),
-                       dense));
+  return std::unique_ptr<MlpEvaluator>(new MlpEvaluator(
+      models, workload, devices, isa,
+      ExchangeCosts::of(exchange, models.device_gbps.value_or(0),
+                        dense ? dense->values : Precision::kFp32, models.exchange_copies),
+      dense));
 }
 
 MlpEvaluator::MlpEvaluator(const CostModels& models, const Workload& workload, std::int32_t devices,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/core/hot_rows.h"
 
@@ -144,11 +145,23 @@ double ShardTraffic::codec_of_sums(const ExchangeCosts::Way& way,
   return way.sum_ms_per_value * (static_cast<double>(most) + mean);
 }
 
+/// What devices copy of their own samples' outputs beside what networks count.
+ShardTraffic::Times ShardTraffic::of_copies(std::span<const std::int64_t> dim_sums,
+                                            std::span<const search::DeviceWork> work) const {
+  if (!exchange_.has_copies()) return {};
+  std::int64_t dims = std::accumulate(dim_sums.begin(), dim_sums.end(), std::int64_t{0});
+  for (const search::DeviceWork& own : work) dims -= own.sum_dims;
+  const double values =
+      static_cast<double>(dims) * static_cast<double>(workload_.batch_size) / devices_;
+  return {static_cast<float>(exchange_.forward.copy_ms_per_value * values),
+          static_cast<float>(exchange_.backward.copy_ms_per_value * values)};
+}
+
 /// What partial sums take longer than so many columns of outputs do.
 ShardTraffic::Times ShardTraffic::of_sums(const search::Collectives& collectives,
                                           std::span<const std::int64_t> dim_sums,
                                           std::span<const search::DeviceWork> work) const {
-  if (!counts_work() || collectives.partial_dims == 0) return {};
+  if (!counts_sums() || collectives.partial_dims == 0) return {};
   const auto sent_in = [&](const ExchangeCosts::Way& way) -> Steps {
     if (collectives.in_steps > 0) return in_steps(way, dim_sums, work);
     const double either_way = at_once(way, dim_sums, work);
@@ -173,14 +186,15 @@ ShardTraffic::Times ShardTraffic::beside_all_to_all(
   const bool both = collectives.outputs > 0 && collectives.scatters > 0;
   const double second = both ? latency_ms(*links_, devices_) : 0;
   const Times sums = of_sums(collectives, dim_sums, work);
+  const Times copies = of_copies(dim_sums, work);
   const double step = collectives.in_steps > 0 ? 1e-3 * links_->intra_host_latency_us.value : 0;
   // Each device holds every replica, and all of them are counted.
   const double replicas = static_cast<double>(collectives.reduced_bytes) / devices_;
   const double reduce = in_step_ ? 0 : all_reduce_ms(*links_, devices_, replicas);
   const double merge = merge_ms_per_dim_ * static_cast<double>(collectives.merged_dims) / devices_;
   const double both_ways = second + step - saved_ms_;
-  return {static_cast<float>(both_ways + sums.forward_ms + merge),
-          static_cast<float>(both_ways + sums.backward_ms + reduce)};
+  return {static_cast<float>(both_ways + sums.forward_ms + copies.forward_ms + merge),
+          static_cast<float>(both_ways + sums.backward_ms + copies.backward_ms + reduce)};
 }
 
 }  // namespace neuroshard

@@ -40,17 +40,17 @@ class ShardTraffic {
   /// What a plan takes beside the all-to-all that networks know, in a step, where its latency is
   /// less, less than that: the all-reduce of replicas' and hot rows' gradients, and adding sums of
   /// hot rows to those of cold ones; the latency of a reduce-scatter where there is an all-to-all,
-  /// too; and partial sums inside hosts where that is what takes long, or a step before they are
-  /// sent on. `dim_sums`: of the plan's devices; `work`: theirs, empty where
-  /// that is not known.
+  /// too; copies of outputs that codecs make no smaller; and partial sums inside hosts where that
+  /// is what takes long, or a step before they are sent on. `dim_sums`: of the plan's devices;
+  /// `work`: theirs, empty where that is not known.
   [[nodiscard]] Times beside_all_to_all(const search::Collectives& collectives,
                                         std::span<const std::int64_t> dim_sums,
                                         std::span<const search::DeviceWork> work = {}) const;
 
   /// Whether that goes by `work`: there are several hosts, or partial sums travel in other numbers
-  /// than outputs.
+  /// than outputs, or are not copied where these are.
   [[nodiscard]] bool counts_work() const {
-    return outputs_.between > 0 || (links_ && exchange_.sums_differ());
+    return counts_sums() || (links_ && exchange_.has_copies());
   }
   /// Of several hosts, by which that goes; 0: there is one.
   [[nodiscard]] std::int32_t host_devices() const {
@@ -71,6 +71,11 @@ class ShardTraffic {
                                std::span<const search::DeviceWork> work) const;
   [[nodiscard]] double codec_of_sums(const ExchangeCosts::Way& way,
                                      std::span<const search::DeviceWork> work) const;
+  [[nodiscard]] bool counts_sums() const {
+    return outputs_.between > 0 || (links_ && exchange_.sums_differ());
+  }
+  [[nodiscard]] Times of_copies(std::span<const std::int64_t> dim_sums,
+                                std::span<const search::DeviceWork> work) const;
   [[nodiscard]] Times of_sums(const search::Collectives& collectives,
                               std::span<const std::int64_t> dim_sums,
                               std::span<const search::DeviceWork> work) const;
