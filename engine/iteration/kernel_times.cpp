@@ -9,18 +9,23 @@ namespace {
 
 constexpr double kTile = 128;        // results along each side of a tile, as cuBLAS's usual kernels
 constexpr double kLeastInner = 512;  // of a part of a product that is divided along it
+constexpr double kMostParts = 256;   // two waves and more of any GPU's multiprocessors
 
 bool is_said(const SourcedValue& value) { return !value.source.empty(); }
 
-/// The share of the multiprocessors' time that computes results somebody asked for.
+/// The share of the multiprocessors' time that computes results somebody asked for, divided along
+/// the product as fills them best, into parts that count as kLeastInner at least: larger products
+/// never take less time.
 double filled_share(double multiprocessors, double rows, double columns, double inner) {
+  inner = std::max(1.0, inner);
   const double tiles = std::ceil(rows / kTile) * std::ceil(columns / kTile);
   const double asked = rows * columns / (tiles * kTile * kTile);
+  const double most_parts = std::min(std::ceil(inner / kLeastInner), kMostParts);
   double best = 0;
-  const double most_parts = std::max(1.0, std::floor(inner / kLeastInner));
-  for (double parts = 1; parts <= most_parts; parts *= 2) {
+  for (double parts = 1; parts <= most_parts; ++parts) {
     const double waves = std::ceil(tiles * parts / multiprocessors);
-    best = std::max(best, tiles * parts / (waves * multiprocessors));
+    const double of_part = parts == 1 ? inner : std::max(kLeastInner, inner / parts);
+    best = std::max(best, tiles * inner / (waves * multiprocessors * of_part));
   }
   return best * asked;
 }
