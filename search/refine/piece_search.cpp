@@ -9,6 +9,8 @@
 #include "engine/core/hot_rows.h"
 #include "search/feasibility.h"
 #include "search/local/shape_catalog.h"
+#include "search/packing/plan_packing.h"
+#include "search/packing/what_would_do.h"
 #include "search/plan_cost.h"
 #include "search/refine/hot_start.h"
 #include "search/refine/layout_plans.h"
@@ -35,6 +37,28 @@ FirstPlan or_with_hot_rows(FirstPlan start, const Problem& problem, PlanEvaluato
   if (hot) start = {*std::move(hot), start.skipped, start.seconds};
   start.plan.evaluations = evaluations;
   return start;
+}
+
+/// Where no table but those that are not pooled is in the way: a plan of their finest pieces that
+/// packing finds, or what it would take for one.
+Result<FirstPlan> or_of_finest_sequences(Result<FirstPlan> first, const Problem& problem,
+                                         PlanEvaluator& evaluator, const RowShapes& rows,
+                                         const SearchOptions& options) {
+  if (first.status().code() != StatusCode::kInfeasible) return first;
+  const Problem finest(problem.workload, problem.cluster,
+                       with_finest_sequences(problem.space, problem.cluster.devices),
+                       problem.on_more_devices);
+  if (check_finest_pieces(problem, rows).ok() || !check_finest_pieces(finest, rows).ok()) {
+    return first;
+  }
+  const StopCheck patience(with_patience(options));
+  std::optional<Plan> packed = plan_by_memory(finest, patience);
+  if (!packed) {
+    return options.advise ? what_would_do(finest, rows, patience, no_arrangement(finest))
+                          : no_arrangement(finest);
+  }
+  const double cost = plan_cost(*packed, evaluator);
+  return FirstPlan{{*std::move(packed), cost, 1, false}, {}};
 }
 
 /// Improved by walks.
@@ -154,6 +178,7 @@ Result<SearchResult> search_pieces(const Problem& problem, PlanEvaluator& evalua
     first = FirstPlan{*std::move(finer), first.ok() ? first->skipped : std::string_view()};
   } else {
     first = or_in_rows(std::move(first), problem, evaluator, catalog, stage.first, rows, began);
+    first = or_of_finest_sequences(std::move(first), problem, evaluator, rows, stage.first);
   }
   NEUROSHARD_ASSIGN_OR_RETURN(FirstPlan start, std::move(first));
   start = with_plans_in_layouts(std::move(start), problem, evaluator, catalog, stage.first, began);

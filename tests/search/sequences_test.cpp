@@ -89,6 +89,23 @@ BOOST_AUTO_TEST_CASE(tables_that_fit_in_quarters_alone_do) {
   BOOST_TEST(found.plan.shards.size() == 16U);
 }
 
+/// A device has room for four of 16 pieces and a little, or for three and the other table: one
+/// would have to have five. Halves, which are far too large, are not the reason.
+BOOST_AUTO_TEST_CASE(a_refusal_knows_how_finely_they_may_be_cut) {
+  Workload workload = sequences_of(1, 64);
+  workload.tables.push_back(test::make_table(900, 4));
+  test::TableEvaluator evaluator(workload, 4, {1, 1});
+  const std::int64_t piece = 1000 * 4 * 4;
+  const Cluster tight = test::make_cluster(4, piece * 44 / 10);
+  const Result<SearchResult> none =
+      shard_refine({workload, tight}, evaluator, {.evaluations = 1000});
+  BOOST_TEST_REQUIRE(!none.ok());
+  const std::string& message = none.status().message();
+  BOOST_TEST(message.find("found no way to fit 2 tables") == 0U, message);
+  BOOST_TEST(message.find("of memory per device would do") != std::string::npos, message);
+  refined(workload, evaluator, test::make_cluster(4, piece * 5));
+}
+
 BOOST_AUTO_TEST_CASE(pieces_are_alike_in_every_plan) {
   Rng rng(77);
   int finer = 0;
