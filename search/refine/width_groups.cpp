@@ -265,7 +265,7 @@ bool may_be_grouped(const PlanEvaluator& evaluator, const ShapeCatalog& catalog)
   if (evaluator.additive() || !evaluator.devices_alike() || devices < 2) return false;
   if (tables == 0 || tables > kMostPlacedByWidth / devices) return false;
   for (std::int32_t table = 0; table < catalog.tables(); ++table) {
-    if (catalog.entry(catalog.whole(table)).equal_columns || !catalog.movable(table)) return false;
+    if (catalog.entry(catalog.whole(table)).apart || !catalog.movable(table)) return false;
   }
   return true;
 }
