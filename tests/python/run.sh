@@ -51,17 +51,27 @@ if [ "${1:-}" = --ends ] && [ ${#found[@]} -gt 2 ]; then
   found=("${found[0]}" "${found[-1]}")
 fi
 root=$PWD
-for python in "${found[@]}"; do
-  environment=$room/environment
-  rm -rf "$environment"
-  "$python" -m venv "$environment"
-  "$environment/bin/python" -m pip install --quiet --no-index "${wheels[0]}"
-  # From an empty folder, so that the package can only be the installed one.
-  mkdir -p "$room/empty"
-  (cd "$room/empty" && env -u PYTHONPATH NEUROSHARD_EXAMPLES="$root/examples" \
-    "$environment/bin/python" -W error -m unittest discover -s "$root/tests/python" > "$room/log" 2>&1) ||
-    { cat "$room/log" >&2; echo "run.sh: the tests fail under $("$python" --version)" >&2; exit 1; }
-  echo "$("$python" --version): $(grep '^Ran ' "$room/log" | cut -d ' ' -f 1-3)"
+# In an environment of its own, from an empty folder, so that the package can only be the installed one.
+run_under() {
+  local python=$1 own=$2
+  mkdir -p "$own/empty"
+  "$python" -m venv "$own/environment"
+  "$own/environment/bin/python" -m pip install --quiet --no-index "${wheels[0]}"
+  (cd "$own/empty" && env -u PYTHONPATH NEUROSHARD_EXAMPLES="$root/examples" \
+    "$own/environment/bin/python" -W error -m unittest discover -s "$root/tests/python" > "$own/log" 2>&1) ||
+    { cat "$own/log" >&2; echo "run.sh: the tests fail under $("$python" --version)" >&2; return 1; }
+  echo "$("$python" --version): $(grep '^Ran ' "$own/log" | cut -d ' ' -f 1-3)"
+  rm -rf "$own"
+}
+
+# Two at a time: one has a processor to itself for most of it.
+for ((k = 0; k < ${#found[@]}; k += 2)); do
+  runs=()
+  for python in "${found[@]:k:2}"; do
+    run_under "$python" "$room/$((k + ${#runs[@]}))" &
+    runs+=($!)
+  done
+  for run in "${runs[@]}"; do wait "$run"; done
 done
 
 if command -v "${CC:-cc}" > /dev/null; then
