@@ -77,17 +77,6 @@ class DeviceOrder {
     std::rotate(begin.base(), at, at + 1);
   }
 
-  /// Adds so much to each of the devices from `first` to before `end`.
-  void add_to_all(std::size_t first, std::size_t end, double load, std::int64_t dims) {
-    for (std::size_t device = first; device < end; ++device) {
-      loads_[device].load += load;
-      loads_[device].dims += dims;
-    }
-    std::sort(ranks_.begin(), ranks_.end(), [this](std::int32_t one, std::int32_t other) {
-      return loads_[static_cast<std::size_t>(one)].before(loads_[static_cast<std::size_t>(other)]);
-    });
-  }
-
  private:
   /// The first that is not; all after it are not, either. It is mostly near.
   template <typename Iterator, typename Is>

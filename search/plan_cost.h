@@ -25,7 +25,7 @@ struct PlacedPlan {
   }
 
   std::vector<float> compute_ms;
-  std::vector<std::int64_t> dim_sums;  ///< of Exchanged::dims
+  std::vector<std::int64_t> dim_sums;  ///< of Exchanged::dims and host_dims
   Collectives collectives;
   std::vector<DeviceWork> work;
 };

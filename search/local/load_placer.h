@@ -70,9 +70,7 @@ class LoadPlacer {
   [[nodiscard]] bool goes_beside(const CatalogEntry& entry, std::int32_t place,
                                  bool one_width) const;
   void note_place(const CatalogEntry& entry, std::int32_t place);
-  /// Columns that a host sends of what it adds up, more with the piece on one of its devices.
-  [[nodiscard]] std::int64_t host_dims_with(const CatalogEntry& entry, std::int32_t device) const;
-  void add_on_host(const CatalogEntry& entry, std::int32_t device, double ms_per_dim);
+  void add_on_host(const CatalogEntry& entry, std::int32_t device);
 
   const PlanEvaluator& evaluator_;
   const ShapeCatalog& catalog_;

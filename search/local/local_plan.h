@@ -45,10 +45,10 @@ struct DeviceChange {
 
 /// A plan under change: pieces on devices, and what each device costs. The cost of a device after a
 /// change and the change itself take time logarithmic in the device's pieces, whatever the number
-/// of tables; memory is linear in pieces and devices. Costs never drift: they are sums of the same
-/// numbers, paired by a tree. What changed devices cost is found out when somebody asks. Not
-/// thread-safe; one a thread. What it is made from must outlive it, and nothing may be interned
-/// meanwhile.
+/// of tables, and linear in the table's pieces where hosts add up its rows; memory is linear in
+/// pieces and devices. Costs never drift: they are sums of the same numbers, paired by a tree. What
+/// changed devices cost is found out when somebody asks. Not thread-safe; one a thread. What it is
+/// made from must outlive it, and nothing may be interned meanwhile.
 class LocalPlan {
  public:
   LocalPlan(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog);

@@ -36,9 +36,9 @@ constexpr std::int32_t kMostAddedUp = 60;
 // candidates: 40 tasks of 9 to 15 tables that fill 70 to 98 % of 2 to 8 devices are 1.0 and 0.7 %
 // cheaper in the mean, 40 of 18 to 40 on 4 to 16 devices 2.8 and 2.0, some by 20; 20 of 60 to 100
 // 0.1 % dearer and 0.2 cheaper. 40 of 9 to 40 that fill 10 to 60 % would be 0.2 and 0.1 % dearer.
-// Or where several hosts add up partial sums: 140 tasks of 4 to 40 tables on 16 to 64 devices
-// (h200_sim, h100_sim, a100_sim) are 0.8 % cheaper after 50,000 candidates (100 of them, 12 by more
-// than 3 %, one dearer by that) and 0.5 after 200,000. Twice the share gains nothing.
+// Or where several hosts add up partial sums: 100 tasks of 4 to 40 tables on 16 to 64 devices
+// (h200_sim, h100_sim, a100_sim) are 0.6 % cheaper after 50,000 candidates, for 1.4 times the time,
+// and 40 of 9 to 60 on 16 to 128 0.7 after 30,000. A share of 0.25 gains nothing.
 constexpr double kTight = 0.7;
 constexpr std::int32_t kMostLaidTight = 48;
 constexpr double kLayoutShare = 0.1;      // of the time left, or the budget
@@ -58,11 +58,22 @@ struct LaidPlan {
   Assignment pieces{};
 };
 
+/// Whether hosts may add up rows of a table.
+bool hosts_add_up(const PlanEvaluator& evaluator, const ShapeCatalog& catalog) {
+  if (evaluator.host_devices() == 0) return false;
+  for (std::int32_t table = 0; table < catalog.tables(); ++table) {
+    const bool rows = catalog.entry(catalog.whole(table)).upper != kNoEntry;
+    if (rows || catalog.host_block(table) != kNoEntry) return true;
+  }
+  return false;
+}
+
 /// How many tables may be laid out as wholes.
-std::int32_t most_laid_tables(const Problem& problem, const PlanEvaluator& evaluator) {
+std::int32_t most_laid_tables(const Problem& problem, const PlanEvaluator& evaluator,
+                              const ShapeCatalog& catalog) {
   if (evaluator.additive()) return kMostAddedUp;
-  const bool hosts_add_up = evaluator.host_devices() > 0;
-  return hosts_add_up || filled_memory(problem) >= kTight ? kMostLaidTight : kMostLaidTables;
+  const bool more = filled_memory(problem) >= kTight || hosts_add_up(evaluator, catalog);
+  return more ? kMostLaidTight : kMostLaidTables;
 }
 
 class LayoutPlans {
@@ -178,7 +189,7 @@ class LayoutPlans {
 FirstPlan with_plans_in_layouts(FirstPlan first, const Problem& problem, PlanEvaluator& evaluator,
                                 const ShapeCatalog& catalog, const SearchOptions& options,
                                 std::chrono::steady_clock::time_point began) {
-  if (catalog.tables() > most_laid_tables(problem, evaluator)) return first;
+  if (catalog.tables() > most_laid_tables(problem, evaluator, catalog)) return first;
   const Assignment start = pieces_of(first.plan.plan, problem.workload, catalog);
   if (start.empty()) return first;
   const StopCheck stop = share_of_time(options, began, kLayoutShare, 0);

@@ -9,13 +9,13 @@
 
 namespace neuroshard::search {
 
-/// Of few tables, or some dozens where costs add up, the first plan or a cheaper one, with plans
-/// beside it that cost little more, in which each table is wholly in one of the layouts_of() it,
-/// and all pieces are placed anew by load.
+/// Of few tables, or some dozens where costs add up, memory is tight or hosts add up rows, the
+/// first plan or a cheaper one, with plans beside it that cost little more, in which each table is
+/// wholly in one of the layouts_of() it, and all pieces are placed anew by load.
 ///
 /// Walks change piece after piece, and hardly ever get a table into another layout while others lie
 /// beside it: on the way a device has twice what it should. Nor do they know what halves of rows
-/// save that happen to be on all devices of a host; here plans with such have plan_cost(). One
+/// save that happen to be on all devices; here plans with such have plan_cost(). One
 /// table after the other takes the layout that is cheapest beside those of the others, as long as
 /// that gains: from the first plan's layouts, from all tables divided alike, and from the best so
 /// far with two or three in any others.
