@@ -15,6 +15,7 @@
 #include "engine/core/shards_by_table.h"
 #include "engine/cost_model/mlp_evaluator.h"
 #include "engine/cost_model/shipped_models.h"
+#include "search/local/load_placer.h"
 #include "search/local/moves.h"
 #include "search/local/plan_coster.h"
 #include "search/local/plan_pieces.h"
@@ -231,6 +232,43 @@ BOOST_AUTO_TEST_CASE(walks_with_parts_of_rows_anywhere_cost_what_their_plans_do)
       return piece.device >= 0 && catalog.entry(piece.entry).exchanged.host_dims > 0;
     });
     BOOST_TEST(parts > 10);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_placed_by_load_costs_what_its_plan_does) {
+  Rng rng(34);
+  const CostModels models = load_shipped_models("h100_sim").value().models;
+  for (int round = 0; round < 20; ++round) {
+    const Workload workload = wide_tables(rng);
+    const auto evaluator =
+        MlpEvaluator::create(models, workload, kDevices, nn::Isa::kScalar).value();
+    const search::Problem problem{workload, Cluster{.devices = kDevices, .memory_bytes = kPlenty}};
+    const ShapeCatalog catalog(problem.space, *evaluator, {.halves = 16});
+    std::vector<search::EntryId> pieces;
+    std::vector<search::EntryId> left;
+    for (std::int32_t table = 0; table < catalog.tables(); ++table) {
+      left.push_back(catalog.whole(table));
+    }
+    while (!left.empty()) {
+      const search::EntryId id = left.back();
+      left.pop_back();
+      const search::CatalogEntry& entry = catalog.entry(id);
+      if (entry.upper == search::kNoEntry || rng.below(3) == 0) {
+        pieces.push_back(id);
+      } else {
+        left.push_back(entry.upper);
+        left.push_back(entry.lower);
+      }
+    }
+    search::LoadPlacer placer(problem, *evaluator, catalog);
+    BOOST_TEST_REQUIRE(placer.place(pieces, {.ms_per_dim = 1e-4, .cap = 1e9}));
+    const Plan plan = plan_of(placer.assignment(), workload, catalog, kDevices);
+    BOOST_REQUIRE(validate(workload, plan).ok());
+    const std::vector<std::int64_t> kept(placer.dim_sums().begin(), placer.dim_sums().end());
+    BOOST_TEST(kept == sent_columns(workload, plan), boost::test_tools::per_element());
+    search::PlanCoster coster(*evaluator);
+    const double expected = evaluator->evaluate(plan).cost_ms;
+    BOOST_TEST(std::abs(coster.cost(placer) - expected) < 2e-5 * (1 + expected));
   }
 }
 
