@@ -8,9 +8,7 @@ namespace neuroshard::search {
 
 std::optional<Shortage> known_shortage(const Problem& problem, const RowShapes& rows) {
   // Tables that are not pooled may be cut more finely than into halves.
-  const Problem finest(problem.workload, problem.cluster,
-                       with_finest_sequences(problem.space, problem.cluster.devices),
-                       problem.on_more_devices);
+  const Problem finest = with_finest_sequences(problem);
   for (const auto find_shortage : {shortage_in_all, shortage_for_a_piece, shortage_on_devices}) {
     std::optional<Shortage> shortage = find_shortage(finest, rows);
     if (shortage) return shortage;

@@ -45,9 +45,7 @@ Result<FirstPlan> or_of_finest_sequences(Result<FirstPlan> first, const Problem&
                                          PlanEvaluator& evaluator, const RowShapes& rows,
                                          const SearchOptions& options) {
   if (first.status().code() != StatusCode::kInfeasible) return first;
-  const Problem finest(problem.workload, problem.cluster,
-                       with_finest_sequences(problem.space, problem.cluster.devices),
-                       problem.on_more_devices);
+  const Problem finest = with_finest_sequences(problem);
   if (check_finest_pieces(problem, rows).ok() || !check_finest_pieces(finest, rows).ok()) {
     return first;
   }

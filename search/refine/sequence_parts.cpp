@@ -57,10 +57,15 @@ std::int32_t sequence_parts_of(const Plan& plan, const SearchSpace& space) {
   return parts;
 }
 
-SearchSpace with_finest_sequences(SearchSpace space, std::int32_t devices) {
+Problem with_sequence_parts(const Problem& problem, std::int32_t parts) {
+  return {problem.workload, problem.cluster, with_sequence_parts(problem.space, parts),
+          problem.on_more_devices};
+}
+
+Problem with_finest_sequences(const Problem& problem) {
   std::int32_t parts = 2;
-  while (parts < kMostParts && parts < kPartsPerDevice * devices) parts *= 2;
-  return with_sequence_parts(std::move(space), parts);
+  while (parts < kMostParts && parts < kPartsPerDevice * problem.cluster.devices) parts *= 2;
+  return with_sequence_parts(problem, parts);
 }
 
 std::optional<StartPlan> finer_sequences(const Problem& problem, PlanEvaluator& evaluator,
@@ -72,8 +77,7 @@ std::optional<StartPlan> finer_sequences(const Problem& problem, PlanEvaluator& 
   for (std::int32_t parts = 4; parts <= kMostParts; parts *= 2) {
     const bool many = parts / 2 >= kPartsPerDevice * problem.cluster.devices;
     if (many || !any_finer(problem.space, parts) || over.stop()) break;
-    const Problem finer(problem.workload, problem.cluster,
-                        with_sequence_parts(problem.space, parts), problem.on_more_devices);
+    const Problem finer = with_sequence_parts(problem, parts);
     std::optional<StartPlan> found = start_in(finer, evaluator, rows, options, began);
     if (!found) continue;
     evaluations += found->evaluations;

@@ -17,13 +17,14 @@ namespace neuroshard::search {
 /// The space with its tables that are not pooled in so many equal pieces, as far as they may be and
 /// that is not decided yet.
 SearchSpace with_sequence_parts(SearchSpace space, std::int32_t parts);
+Problem with_sequence_parts(const Problem& problem, std::int32_t parts);
 
 /// In how many pieces a plan has its tables that are not pooled, of several numbers the largest;
 /// halves where all are whole.
 std::int32_t sequence_parts_of(const Plan& plan, const SearchSpace& space);
 
-/// The same in the most pieces that are tried for so many devices.
-SearchSpace with_finest_sequences(SearchSpace space, std::int32_t devices);
+/// The problem with them in the most pieces that are tried for its devices.
+Problem with_finest_sequences(const Problem& problem);
 
 /// The cheapest of the fast plans with tables that are not pooled in quarters, in eighths, and so
 /// on, if that is cheaper than `cost`; nothing where no such table may be cut so, or the space has

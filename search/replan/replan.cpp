@@ -254,9 +254,7 @@ SearchResult replan(const Problem& problem, PlanEvaluator& evaluator, const Sear
   SearchResult result{start, 1, false};
   if (problem.cluster.devices == 1) return result;
   // In one number of pieces, as the plan has them: a limit may leave some where they are.
-  const Problem alike(problem.workload, problem.cluster,
-                      with_sequence_parts(problem.space, sequence_parts_of(start, problem.space)),
-                      problem.on_more_devices);
+  const Problem alike = with_sequence_parts(problem, sequence_parts_of(start, problem.space));
   Replanning replanning(alike, evaluator, own, now, start, limit);
   replanning.run();
   result.evaluations += replanning.candidates();

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -127,6 +128,32 @@ std::vector<nn::Isa> known_isas() {
   return isas;
 }
 
+/// Tables whose halves of rows may be anywhere.
+struct HalvesAnywhere {
+  explicit HalvesAnywhere(const CostModels& models, Rng& rng)
+      : workload(wide_tables(rng)),
+        evaluator(MlpEvaluator::create(models, workload, kDevices, nn::Isa::kScalar).value()),
+        problem{workload, Cluster{.devices = kDevices, .memory_bytes = kPlenty}},
+        catalog(problem.space, *evaluator, {.halves = 16}) {}
+
+  /// What a search has placed, against its plan.
+  template <typename PlacedPieces>
+  void expect_as_plan(const PlacedPieces& placed) const {
+    const Plan plan = plan_of(placed.assignment(), workload, catalog, kDevices);
+    BOOST_REQUIRE(validate(workload, plan).ok());
+    const std::vector<std::int64_t> kept(placed.dim_sums().begin(), placed.dim_sums().end());
+    BOOST_TEST(kept == sent_columns(workload, plan), boost::test_tools::per_element());
+    search::PlanCoster coster(*evaluator);
+    const double expected = evaluator->evaluate(plan).cost_ms;
+    BOOST_TEST(std::abs(coster.cost(placed) - expected) < 2e-5 * (1 + expected));
+  }
+
+  const Workload workload;
+  const std::unique_ptr<MlpEvaluator> evaluator;
+  const search::Problem problem;
+  const ShapeCatalog catalog;
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(devices_send_their_part_of_what_their_hosts_have) {
@@ -189,18 +216,14 @@ BOOST_AUTO_TEST_CASE(walks_with_parts_of_rows_anywhere_cost_what_their_plans_do)
   Rng rng(33);
   const CostModels models = load_shipped_models("h100_sim").value().models;
   for (int round = 0; round < 3; ++round) {
-    const Workload workload = wide_tables(rng);
-    const auto evaluator =
-        MlpEvaluator::create(models, workload, kDevices, nn::Isa::kScalar).value();
-    const search::Problem problem{workload, Cluster{.devices = kDevices, .memory_bytes = kPlenty}};
-    const ShapeCatalog catalog(problem.space, *evaluator, {.halves = 16});
+    const HalvesAnywhere task(models, rng);
+    const ShapeCatalog& catalog = task.catalog;
     search::Assignment start;
     for (std::int32_t table = 0; table < catalog.tables(); ++table) {
       start.push_back({catalog.whole(table), static_cast<std::int32_t>(rng.below(kDevices))});
     }
-    LocalPlan local(problem, *evaluator, catalog);
+    LocalPlan local(task.problem, *task.evaluator, catalog);
     local.assign(start);
-    search::PlanCoster coster(*evaluator);
     search::MoveMix mix;
     mix.exchange = 0.1;
     const search::MoveSource source(mix, kPlenty, false);
@@ -214,14 +237,7 @@ BOOST_AUTO_TEST_CASE(walks_with_parts_of_rows_anywhere_cost_what_their_plans_do)
       for (int k = 0; k < move.edit_count; ++k) {
         undo.push_back(local.apply(move.edits[static_cast<std::size_t>(k)]));
       }
-      if (step % 50 == 0) {
-        const Plan plan = plan_of(local.assignment(), workload, catalog, kDevices);
-        BOOST_REQUIRE(validate(workload, plan).ok());
-        const std::vector<std::int64_t> kept(local.dim_sums().begin(), local.dim_sums().end());
-        BOOST_TEST(kept == sent_columns(workload, plan), boost::test_tools::per_element());
-        const double expected = evaluator->evaluate(plan).cost_ms;
-        BOOST_TEST(std::abs(coster.cost(local) - expected) < 2e-5 * (1 + expected));
-      }
+      if (step % 50 == 0) task.expect_as_plan(local);
       if (rng.below(3) > 0) continue;
       for (auto edit = undo.rbegin(); edit != undo.rend(); ++edit) local.apply(*edit);
       const std::vector<std::int64_t> back(local.dim_sums().begin(), local.dim_sums().end());
@@ -239,11 +255,8 @@ BOOST_AUTO_TEST_CASE(what_is_placed_by_load_costs_what_its_plan_does) {
   Rng rng(34);
   const CostModels models = load_shipped_models("h100_sim").value().models;
   for (int round = 0; round < 20; ++round) {
-    const Workload workload = wide_tables(rng);
-    const auto evaluator =
-        MlpEvaluator::create(models, workload, kDevices, nn::Isa::kScalar).value();
-    const search::Problem problem{workload, Cluster{.devices = kDevices, .memory_bytes = kPlenty}};
-    const ShapeCatalog catalog(problem.space, *evaluator, {.halves = 16});
+    const HalvesAnywhere task(models, rng);
+    const ShapeCatalog& catalog = task.catalog;
     std::vector<search::EntryId> pieces;
     std::vector<search::EntryId> left;
     for (std::int32_t table = 0; table < catalog.tables(); ++table) {
@@ -260,15 +273,9 @@ BOOST_AUTO_TEST_CASE(what_is_placed_by_load_costs_what_its_plan_does) {
         left.push_back(entry.lower);
       }
     }
-    search::LoadPlacer placer(problem, *evaluator, catalog);
+    search::LoadPlacer placer(task.problem, *task.evaluator, catalog);
     BOOST_TEST_REQUIRE(placer.place(pieces, {.ms_per_dim = 1e-4, .cap = 1e9}));
-    const Plan plan = plan_of(placer.assignment(), workload, catalog, kDevices);
-    BOOST_REQUIRE(validate(workload, plan).ok());
-    const std::vector<std::int64_t> kept(placer.dim_sums().begin(), placer.dim_sums().end());
-    BOOST_TEST(kept == sent_columns(workload, plan), boost::test_tools::per_element());
-    search::PlanCoster coster(*evaluator);
-    const double expected = evaluator->evaluate(plan).cost_ms;
-    BOOST_TEST(std::abs(coster.cost(placer) - expected) < 2e-5 * (1 + expected));
+    task.expect_as_plan(placer);
   }
 }
 
