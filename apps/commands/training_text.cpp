@@ -14,13 +14,13 @@ constexpr std::size_t kCurveRows = 10;
 constexpr int kLabelColumns = 16;  // beside the sparkline
 constexpr std::array kHeights{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
-/// Validation MSE over the epochs, on a logarithmic scale.
+/// Validation loss over the epochs, on a logarithmic scale.
 std::string sparkline(const TrainReport& report, int columns) {
   std::vector<double> values;
   const std::size_t count = report.curve.size();
   const std::size_t width = std::min(count, static_cast<std::size_t>(std::clamp(columns, 10, 72)));
   for (std::size_t k = 0; k < width; ++k) {
-    values.push_back(std::log(std::max(report.curve[k * count / width].validation_mse, 1e-300)));
+    values.push_back(std::log(std::max(report.curve[k * count / width].validation_loss, 1e-300)));
   }
   if (values.empty()) return "";
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
@@ -40,8 +40,8 @@ std::string training_text(const Console& console, const TrainReports& reports) {
   for (const auto& [name, report] : reports) {
     text += "\n" + console.paint(name, Style::kBold) + "\n";
     if (console.unicode)
-      text += "validation MSE " + sparkline(*report, console.width - kLabelColumns) + "\n";
-    TextTable curve({{"epoch"}, {"training loss"}, {"validation MSE"}});
+      text += "validation loss " + sparkline(*report, console.width - kLabelColumns) + "\n";
+    TextTable curve({{"epoch"}, {"training loss"}, {"validation loss"}, {"validation MSE"}});
     for (std::vector<std::string>& row : curve_rows(*report, kCurveRows)) {
       curve.add(std::move(row));
     }

@@ -15,7 +15,7 @@ void FitFlags::declare(FlagSet& flags) {
   flags.number("loss-delta", "X", "scale of the losses that have one, in units of the mean cost",
                &loss_delta_, {0, 1e6});
   flags.integer("epochs", "passes over the training part", &epochs_, 1, 1'000'000);
-  flags.integer("patience", "epochs without a better validation MSE before it stops; 0 = never",
+  flags.integer("patience", "epochs without a better validation loss before it stops; 0 = never",
                 &patience_, 0, 1'000'000);
   flags.integer("batch-size", "samples a step", &batch_size_, 1, 1'000'000);
   flags.number("learning-rate", "X", "Adam's", &learning_rate_, {0, 10});

@@ -17,7 +17,9 @@
 
 namespace neuroshard {
 
-/// From the costs of the training part. Logarithms need costs above 0: kInvalidInput otherwise.
+/// Logarithms need costs above 0: kInvalidInput otherwise.
+Status check_costs(std::span<const double> costs, CostTarget target);
+/// From the costs of the training part. Errors: those of check_costs.
 Result<TargetScale> make_target_scale(std::span<const double> costs, CostTarget target,
                                       double target_scale);
 

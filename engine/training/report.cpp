@@ -56,6 +56,7 @@ void write_curve(const std::vector<EpochPoint>& curve, io::JsonWriter& json) {
     json.begin_object(io::JsonWriter::Layout::kLine);
     json.key("epoch").integer(point.epoch);
     json.key("train_loss").number(point.train_loss);
+    json.key("validation_loss").number(point.validation_loss);
     json.key("validation_mse_ms2").number(point.validation_mse);
     json.end_object();
   }
@@ -126,7 +127,7 @@ std::vector<std::vector<std::string>> curve_rows(const TrainReport& report, std:
   for (const std::size_t k : picks) {
     const EpochPoint& point = report.curve[k];
     lines.push_back({std::to_string(point.epoch), significant(point.train_loss),
-                     significant(point.validation_mse),
+                     significant(point.validation_loss), significant(point.validation_mse),
                      point.epoch == report.best_epoch ? "best" : ""});
   }
   return lines;

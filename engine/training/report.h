@@ -12,9 +12,10 @@ namespace neuroshard {
 
 /// One epoch of a training.
 struct EpochPoint {
-  std::int32_t epoch = 0;     ///< from 1
-  double train_loss = 0;      ///< mean loss over the epoch's steps, in units of the learned target
-  double validation_mse = 0;  ///< ms^2
+  std::int32_t epoch = 0;      ///< from 1
+  double train_loss = 0;       ///< mean loss over the epoch's steps, in units of the learned target
+  double validation_loss = 0;  ///< the same of the validation part; the least is the best epoch's
+  double validation_mse = 0;   ///< ms^2
 };
 
 /// What a training did, and how good its network is. Holds no times: equal trainings have equal
@@ -36,8 +37,8 @@ std::vector<std::string> metrics_cells(const Metrics& metrics);
 /// Name and value of each line of a table: samples, best epoch, metrics on validation and test.
 std::vector<std::pair<std::string, std::string>> report_rows(const TrainReport& report);
 
-/// Epoch, training loss, validation MSE: at most `rows` lines of the learning curve, evenly spread,
-/// the best epoch and the last among them.
+/// Epoch, training loss, validation loss, validation MSE: at most `rows` lines of the learning
+/// curve, evenly spread, the best epoch and the last among them.
 std::vector<std::vector<std::string>> curve_rows(const TrainReport& report, std::size_t rows);
 
 /// JSON of one network or both directions ({"format": "neuroshard-training", "version": 1,

@@ -27,16 +27,23 @@ void TargetScale::unfold(nn::Mlp& last) const {
   for (float& b : last.bias(layer)) b = static_cast<float>((b - shift) / unit);
 }
 
+Status check_costs(std::span<const double> costs, CostTarget target) {
+  if (target == CostTarget::kMilliseconds) return {};
+  for (const double cost : costs) {
+    if (cost > 0) continue;
+    return invalid_input("a cost of " + std::to_string(cost) +
+                         " ms has no logarithm; expected costs above 0");
+  }
+  return {};
+}
+
 Result<TargetScale> make_target_scale(std::span<const double> costs, CostTarget target,
                                       double target_scale) {
+  NEUROSHARD_RETURN_IF_ERROR(check_costs(costs, target));
   TargetScale scale;
   scale.target = target;
   double sum = 0;
   for (const double cost : costs) {
-    if (target == CostTarget::kLogMilliseconds && !(cost > 0)) {
-      return invalid_input("a cost of " + std::to_string(cost) +
-                           " ms has no logarithm; expected costs above 0");
-    }
     sum += target == CostTarget::kMilliseconds ? cost : std::log(cost);
   }
   const double mean = sum / static_cast<double>(costs.size());

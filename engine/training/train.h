@@ -32,7 +32,7 @@ std::string_view to_string(CommArchitecture architecture);
 /// network has the unit folded into its last layer, so it says ms (or log ms).
 struct FitOptions {
   std::int32_t epochs = 300;
-  std::int32_t patience = 0;  ///< epochs without a better validation MSE before it stops; 0: never
+  std::int32_t patience = 0;  ///< epochs without a better validation loss before it stops; 0: never
   std::int32_t batch_size = 512;  ///< samples a step
   double learning_rate = 1e-3;    ///< Adam's
   RateSchedule schedule = RateSchedule::kCosine;

@@ -193,10 +193,10 @@ BOOST_AUTO_TEST_CASE(a_terminal_is_shown_the_learning_curve) {
   const Outcome shown = neuroshard::test::on_terminal(
       split_words(words), {.directory = folder.path(), .environment = {{"LC_ALL", "C.UTF-8"}}});
   BOOST_TEST(shown.exit_code == 0);
-  const std::size_t line = shown.out.find("validation MSE \u2588");  // worst first
+  const std::size_t line = shown.out.find("validation loss \u2588");  // worst first
   BOOST_REQUIRE(line != std::string::npos);
   // One of eight heights an epoch, of three bytes each.
-  const std::string curve = shown.out.substr(line + 15, shown.out.find('\r', line) - line - 15);
+  const std::string curve = shown.out.substr(line + 16, shown.out.find('\r', line) - line - 16);
   BOOST_TEST(curve.size() == epochs * 3U, curve);
   BOOST_TEST(curve.find("\u2581") != std::string::npos);
   BOOST_TEST(run_in(folder, words).out.find("\u2581") == std::string::npos);

@@ -13,7 +13,8 @@ TrainReport example(std::int32_t epochs, std::int32_t best) {
   report.options = {{"loss", "mse"}, {"seed", "3"}};
   report.train_samples = 80;
   report.validation_samples = report.test_samples = 10;
-  for (std::int32_t e = 1; e <= epochs; ++e) report.curve.push_back({e, 1.0 / e, 100.0 / e});
+  for (std::int32_t e = 1; e <= epochs; ++e)
+    report.curve.push_back({e, 1.0 / e, 2.0 / e, 100.0 / e});
   report.best_epoch = best;
   report.test = {10, 123.456, 0.0512, 0.9};
   return report;
@@ -55,10 +56,11 @@ BOOST_AUTO_TEST_CASE(a_long_curve_is_thinned_and_keeps_its_best_and_last_epoch) 
 BOOST_AUTO_TEST_CASE(json_has_the_documented_keys) {
   const TrainReport report = example(2, 2);
   const std::string json = format_training({{"compute", &report}}, {"H200", Provenance::kMeasured});
-  for (const char* part : {"\"format\": \"neuroshard-training\"", "\"data_hardware\": \"H200\"",
-                           "\"data_provenance\": \"measured\"", "\"networks\"", "\"compute\"",
-                           "\"seed\": \"3\"", "\"best_epoch\": 2", "\"mse_ms2\": 123.456",
-                           "\"kendall_tau\": 0.9", "\"validation_mse_ms2\": 50"}) {
+  for (const char* part :
+       {"\"format\": \"neuroshard-training\"", "\"data_hardware\": \"H200\"",
+        "\"data_provenance\": \"measured\"", "\"networks\"", "\"compute\"", "\"seed\": \"3\"",
+        "\"best_epoch\": 2", "\"mse_ms2\": 123.456", "\"kendall_tau\": 0.9",
+        "\"validation_loss\": 1,", "\"validation_mse_ms2\": 50"}) {
     BOOST_TEST_CONTEXT(part) { BOOST_TEST(has(json, part)); }
   }
   NamedCostModels models{"mine", "", {}};

@@ -94,6 +94,20 @@ BOOST_AUTO_TEST_CASE(a_compute_model_learns_and_its_report_is_what_evaluation_sa
              boost::test_tools::tolerance(1e-3));
 }
 
+BOOST_AUTO_TEST_CASE(the_best_epoch_has_the_least_of_what_is_minimised) {
+  const ComputeDataset data = test::made_up_compute(600, 1);
+  ComputeTrainOptions options = quick_compute();
+  options.fit.loss = {nn::LossKind::kRelative, 0.01f};
+  options.fit.schedule = RateSchedule::kConstant;  // no epoch after the other is better
+  const TrainReport report = train_compute({&data, 1}, options, {})->report;
+  const auto least = [&](double EpochPoint::*measure) {
+    const auto point = std::ranges::min_element(report.curve, {}, measure);
+    return point->epoch;
+  };
+  BOOST_TEST(report.best_epoch == least(&EpochPoint::validation_loss));
+  BOOST_TEST(report.best_epoch != least(&EpochPoint::validation_mse));
+}
+
 BOOST_AUTO_TEST_CASE(log_targets_and_other_losses_learn_too) {
   const ComputeDataset data = test::made_up_compute(500, 2);
   for (const nn::LossKind loss : {nn::LossKind::kSquared, nn::LossKind::kHuber,
@@ -252,6 +266,7 @@ BOOST_AUTO_TEST_CASE(training_stops_when_patience_ends_or_when_told_to) {
   options.fit.epochs = 400;
   options.fit.patience = 3;
   options.fit.learning_rate = 0.05;
+  options.fit.schedule = RateSchedule::kConstant;
   const auto patient = train_compute({&data, 1}, options, {});
   BOOST_REQUIRE(patient.ok());
   const auto epochs = static_cast<std::int32_t>(patient->report.curve.size());
