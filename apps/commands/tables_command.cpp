@@ -1,5 +1,7 @@
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <optional>
@@ -26,6 +28,14 @@ namespace {
 
 constexpr std::size_t kHeaviest = 10;
 
+struct NamedShape {
+  const char* name;
+  PoolShape shape;
+};
+constexpr std::array kShapes{NamedShape{"production", PoolShape::kProduction},
+                             NamedShape{"broad", PoolShape::kBroad},
+                             NamedShape{"uniform", PoolShape::kUniform}};
+
 class GenerateCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
@@ -35,16 +45,23 @@ class GenerateCommand final : public Command {
                    kMaxDim);
     flags.integer("batch-size", "global batch size", &options_.batch_size, 1,
                   std::int64_t{1} << 40);
+    flags.choice("shape", "NAME",
+                 "production: rows, pooling factors and reuse like 856 published tables; broad: "
+                 "100 to 40 million rows, 0.5 to 200 lookups, Zipf exponents up to 1.3, each with "
+                 "each; uniform: the same with exponents of 0",
+                 &shape_, {kShapes[0].name, kShapes[1].name, kShapes[2].name});
     flags.text("output", "FILE", "where the tables go", &output_).writes();
   }
 
   Status run(const FlagSet&) override {
+    options_.shape = std::ranges::find(kShapes, shape_, &NamedShape::name)->shape;
     NEUROSHARD_ASSIGN_OR_RETURN(const Workload workload, generate_tables(options_));
     return deliver(output_, io::format_tables(workload));
   }
 
  private:
   GenerateOptions options_;
+  std::string shape_ = kShapes[0].name;
   std::string output_ = "-";
 };
 

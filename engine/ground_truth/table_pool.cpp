@@ -41,6 +41,9 @@ constexpr QuantilePoint kBinSpreadHigh{0.75, 1.9};
 // Gaussian copula of rows and pooling factor; gives the data set's rank correlation of 0.38.
 constexpr double kRowsPoolingCorrelation = 0.39;
 
+// Steepest Zipf law of PoolShape::kBroad.
+constexpr double kBroadZipfAlpha = 1.3;
+
 /// Value at `share` of a distribution given by points, log-linear between them.
 double quantile(std::span<const QuantilePoint> points, double share) {
   if (share <= points.front().share) return points.front().value;
@@ -91,23 +94,52 @@ ReuseHistogram draw_histogram(Rng& rng, std::int64_t rows, double lookups) {
   return histogram;
 }
 
-Table generate_table(const GenerateOptions& options, std::int32_t index) {
-  Rng rng = Rng(options.seed).fork(static_cast<std::uint64_t>(index));
+/// Three decimals are what a person would write down; the file stays readable.
+double three_decimals(double value) { return std::round(value * 1000) / 1000; }
+
+/// Rows and pooling factor of a table of PoolShape::kProduction.
+void draw_production(Rng& rng, Table* table) {
   const double z_rows = rng.normal();
   const double z_pooling =
       kRowsPoolingCorrelation * z_rows +
       std::sqrt(1 - kRowsPoolingCorrelation * kRowsPoolingCorrelation) * rng.normal();
   const double pooling_share = normal_cdf(z_pooling);
+  table->rows = std::llround(quantile(kRows, normal_cdf(z_rows)));
+  table->pooling_factor = pooling_share < kPooling.front().share
+                              ? 0
+                              : three_decimals(quantile(kPooling, pooling_share));
+}
+
+Table production_table(Rng& rng, const GenerateOptions& options) {
   Table table;
-  table.name = "table_" + std::to_string(index);
-  table.rows = std::llround(quantile(kRows, normal_cdf(z_rows)));
-  // Three decimals are what a person would write down; the file stays readable.
-  table.pooling_factor = pooling_share < kPooling.front().share
-                             ? 0
-                             : std::round(quantile(kPooling, pooling_share) * 1000) / 1000;
+  draw_production(rng, &table);
   if (!options.dims.empty()) table.dim = options.dims[rng.below(options.dims.size())];
   const double lookups = table.pooling_factor * static_cast<double>(options.batch_size);
   table.reuse_histogram = draw_histogram(rng, table.rows, lookups);
+  return table;
+}
+
+/// From `least` to `most`, each order of magnitude as often as another.
+double draw_by_logarithm(Rng& rng, double least, double most) {
+  return least * std::pow(most / least, rng.uniform());
+}
+
+Table broad_table(Rng& rng, const GenerateOptions& options) {
+  Table table;
+  table.rows = std::llround(draw_by_logarithm(rng, 100, 4e7));
+  table.pooling_factor = three_decimals(draw_by_logarithm(rng, 0.5, 200));
+  if (!options.dims.empty()) table.dim = options.dims[rng.below(options.dims.size())];
+  const double lookups = table.pooling_factor * static_cast<double>(options.batch_size);
+  const double steepest = options.shape == PoolShape::kUniform ? 0 : kBroadZipfAlpha;
+  table.reuse_histogram = expected_reuse(table.rows, lookups, steepest * rng.uniform()).histogram;
+  return table;
+}
+
+Table generate_table(const GenerateOptions& options, std::int32_t index) {
+  Rng rng = Rng(options.seed).fork(static_cast<std::uint64_t>(index));
+  Table table = options.shape == PoolShape::kProduction ? production_table(rng, options)
+                                                        : broad_table(rng, options);
+  table.name = "table_" + std::to_string(index);
   return table;
 }
 

@@ -10,6 +10,13 @@
 
 namespace neuroshard {
 
+/// What generated tables are like.
+enum class PoolShape {
+  kProduction,  ///< Meta's 856 DLRM tables of 2021
+  kBroad,       ///< few and many rows, short and long bags, flat and steep lookups, each with each
+  kUniform,     ///< the same with flat lookups alone
+};
+
 struct GenerateOptions {
   std::int32_t count = 856;
   std::uint64_t seed = 0;
@@ -17,16 +24,24 @@ struct GenerateOptions {
   /// pool.
   std::vector<std::int32_t> dims{4, 8, 16, 32, 64, 128};
   std::int64_t batch_size = 65536;
+  PoolShape shape = PoolShape::kProduction;
 };
 
 /// Most tables one call generates; a bound for mistyped counts.
 inline constexpr std::int32_t kMaxGeneratedTables = 1'000'000;
 
-/// A pool shaped like Meta's 856 DLRM tables of 2021: rows and pooling factors follow that data
-/// set's published quantiles (15 % of the tables at 100 rows, 4 % without lookups) and rank
-/// correlation; skew is a Zipf exponent per table, drawn so that the mean count of a distinct index
-/// follows the data set's. Table i depends on seed and i alone. Errors: count, dims or batch size
-/// out of range.
+/// A pool of tables, of which number i depends on seed, batch size, shape and i alone.
+///
+/// kProduction: rows and pooling factors follow the published quantiles of the 856 tables (15 % of
+/// them at 100 rows, 4 % without lookups) and their rank correlation; reuse histograms have the
+/// mean and the spread of that data set's.
+///
+/// kBroad: rows from 100 to 40 million and pooling factors from 0.5 to 200, each as often of one
+/// size as of another by their logarithm; Zipf exponents of the lookups from 0 (uniform) to 1.3.
+/// Nothing depends on another. kUniform: the same with exponents of 0, as of tables that say
+/// nothing of reuse.
+///
+/// Errors: count, dims or batch size out of range.
 Result<Workload> generate_tables(const GenerateOptions& options);
 
 /// What a set of tables amounts to.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/core/reuse_histogram.h"
 #include "io/tables/tables.h"
 #include "tests/support/paths.h"
 
@@ -105,6 +106,39 @@ BOOST_AUTO_TEST_CASE(distinct_rows_fit_into_the_table) {
     // Only where even the last bin's count of 49,152 is not enough.
     BOOST_TEST(table.reuse_histogram[kReuseBins - 1] > 0.9, table.name);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_broad_pool_has_any_rows_beside_any_lookups_and_any_skew) {
+  const Workload pool =
+      generate_tables({.count = 4000, .seed = 5, .shape = PoolShape::kBroad}).value();
+  BOOST_TEST(validate(pool).ok());
+  const TablesSummary summary = summarize(pool, 5);
+  // Even by the logarithm: the median of 100 to 40 million is their geometric mean, 63,246; that of
+  // 0.5 to 200 lookups is 10.
+  BOOST_TEST((summary.rows[0] >= 100 && summary.rows[0] < 110));
+  BOOST_TEST(std::abs(summary.rows[3] / 63'246 - 1) < 0.3);
+  BOOST_TEST((summary.rows[7] > 38'000'000 && summary.rows[7] <= 40'000'000));
+  BOOST_TEST((summary.pooling_factor[0] >= 0.5 && summary.pooling_factor[0] < 0.51));
+  BOOST_TEST(std::abs(summary.pooling_factor[3] / 10 - 1) < 0.2);
+  BOOST_TEST((summary.pooling_factor[7] > 198 && summary.pooling_factor[7] <= 200));
+  std::vector<double> rows;
+  std::vector<double> pooling;
+  std::size_t even = 0;
+  std::size_t steep = 0;
+  for (const Table& table : pool.tables) {
+    rows.push_back(static_cast<double>(table.rows));
+    pooling.push_back(table.pooling_factor);
+    const double lookups = table.pooling_factor * 65536;
+    const double reached =
+        distinct_rows(table.reuse_histogram, lookups, table.rows) /
+        distinct_rows(expected_reuse(table.rows, lookups, 0).histogram, lookups, table.rows);
+    if (reached > 0.99) ++even;
+    if (reached < 0.5) ++steep;
+  }
+  BOOST_TEST(std::abs(rank_correlation(rows, pooling)) < 0.05);
+  // Small tables are reached whole by any law, large ones by hardly any.
+  BOOST_TEST((even > 800 && even < 2800), even);
+  BOOST_TEST((steep > 400 && steep < 2400), steep);
 }
 
 BOOST_AUTO_TEST_CASE(table_i_depends_on_seed_and_i_alone) {
