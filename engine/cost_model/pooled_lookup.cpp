@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/core/hot_rows.h"
+#include "engine/core/row_skew.h"
 
 namespace neuroshard {
 
@@ -14,7 +15,11 @@ PooledLookup as_pooled(const Table& table, const ShardShape& shape, std::int64_t
   own.table.features = 1;
   const auto batch = static_cast<double>(batch_size);
   double lookups = batch * table.pooling_factor;
-  // A part of the rows is asked for the outputs of its own lookups only, where each has one.
+  // A part of the rows is asked for the outputs of its own lookups only, where each has one. Which
+  // part has the hottest rows is not known: each is taken for the busiest, as one of them is.
+  if (!table.pooled && !shape.replicated) {
+    lookups *= busiest_shard(table, shape, batch_size, devices);
+  }
   double rows = static_cast<double>(shape.rows) / static_cast<double>(table.rows);
   double bags = batch * table.features;
   if (shape.kernel.hot_rows > 0) {

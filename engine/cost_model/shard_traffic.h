@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "engine/core/hardware_profile.h"
 #include "engine/core/interconnect.h"
@@ -32,7 +33,8 @@ class ShardTraffic {
                const ExchangeCosts& exchange, const std::optional<DenseTime>& step = {});
 
   /// Of a table on every device, gradients alone. Of others, the values of an output a sample and
-  /// feature, or of each lookup where they are not pooled; of partial sums of row shards what hosts
+  /// feature, or of each lookup where they are not pooled, and of rows of these as many as their
+  /// busiest shard may send; of partial sums of row shards what hosts
   /// leave of them for each other. Beside hot rows only those of bags with a cold row,
   /// rounded up to a column, so that many narrow pieces do not seem to send nothing.
   [[nodiscard]] search::Exchanged of(const ShardShape& shape) const;
@@ -90,6 +92,8 @@ class ShardTraffic {
   std::int32_t host_devices_ = 0;
   PortTimes outputs_;
   PortTimes sums_;
+  /// Of each table: how much of what its busiest row shard has more than others counts.
+  std::vector<double> excess_share_;
   double sum_share_ = 1;  // of the port between hosts, partial sums beside as many outputs
 };
 

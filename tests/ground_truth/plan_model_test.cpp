@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -267,6 +269,43 @@ BOOST_AUTO_TEST_CASE(features_and_sequences_send_more) {
     sent += blocks.exchange.whole[d];
   }
   BOOST_TEST(sent == 20 * 64, boost::test_tools::tolerance(1e-9));
+}
+
+BOOST_AUTO_TEST_CASE(row_shards_of_any_sizes_have_the_skew_of_as_many_even_blocks) {
+  Workload workload = test::two_tables();
+  workload.tables.resize(1);
+  Table& table = workload.tables[0];
+  table.pooled = false;
+  const double lookups = table.pooling_factor * static_cast<double>(workload.batch_size);
+  table.reuse_histogram = expected_reuse(table.rows, lookups, 1.2).histogram;
+  const auto shares = [&](std::span<const std::int64_t> ends) {
+    Plan plan{static_cast<std::int32_t>(ends.size()), {}};
+    Shard shard = whole_table(workload, 0, 0);
+    for (const std::int64_t end : ends) {
+      shard.row_end = end;
+      plan.shards.push_back(shard);
+      shard.row_begin = end;
+      ++shard.device;
+    }
+    const PlanLoads loads = plan_loads(workload, plan, plan.devices);
+    std::vector<double> found;
+    for (const std::vector<ShardLoad>& own : loads.lookups) {
+      found.push_back(own[0].lookups / lookups);
+    }
+    BOOST_TEST(std::accumulate(found.begin(), found.end(), 0.0) == 1,
+               boost::test_tools::tolerance(1e-9));
+    return found;
+  };
+  const std::int64_t part = table.rows / 4;
+  const std::vector<double> even =
+      shares(std::vector<std::int64_t>{part, 2 * part, 3 * part, table.rows});
+  BOOST_TEST(even[0] > 0.3);  // the first has the hottest rows of the first table
+  const std::vector<double> nearly =
+      shares(std::vector<std::int64_t>{part + 1, 2 * part, 3 * part, table.rows});
+  BOOST_TEST(nearly[0] == even[0], boost::test_tools::tolerance(0.01));
+  const std::vector<double> large =
+      shares(std::vector<std::int64_t>{2 * part, 3 * part, 3 * part + part / 2, table.rows});
+  BOOST_TEST(large[0] > even[0]);
 }
 
 BOOST_AUTO_TEST_CASE(blocks_of_a_modulo_are_reduced_like_even_ones) {

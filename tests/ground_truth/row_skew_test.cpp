@@ -1,4 +1,4 @@
-#include "engine/ground_truth/sim/row_skew.h"
+#include "engine/core/row_skew.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

@@ -9,35 +9,64 @@
 #include <utility>
 
 #include "engine/core/row_blocks.h"
+#include "engine/core/row_skew.h"
 #include "engine/ground_truth/requests/request.h"
-#include "engine/ground_truth/sim/row_skew.h"
 
 namespace neuroshard {
 namespace {
 
 constexpr double kGradientBytes = 4;
 
-/// The skew of each even row block of the plan, found once a table.
+/// The skew of each row shard of the plan, found once for those of the same columns.
 class RowSkews {
  public:
-  explicit RowSkews(const Workload& workload) : workload_(workload) {}
-
-  /// Of a shard that is one of so many even blocks; 1 for fewer than two.
-  double of(const Shard& shard, std::int32_t blocks) {
-    if (blocks < 2) return 1;
-    const Table& table = workload_.tables[static_cast<std::size_t>(shard.table)];
-    std::vector<double>& skews = known_[{shard.table, blocks}];
-    if (skews.empty()) {
-      const Shard whole = whole_table(workload_, shard.table, 0, shard.kernel);
-      skews = block_skews(shard_load(workload_, whole).use, blocks);
+  RowSkews(const Workload& workload, const Plan& plan) : workload_(workload) {
+    for (const Shard& shard : plan.shards) {
+      if (!is_replica(shard))
+        columns_[columns_of(shard)].push_back({shard.row_begin, shard.rows()});
     }
-    const std::int32_t block = row_block_at(table.rows, blocks, shard.row_begin);
-    return skews[static_cast<std::size_t>((block + shard.table) % blocks)];
+  }
+
+  /// 1 of a shard with all rows of its columns.
+  double of(const Shard& shard) {
+    std::vector<Block>& blocks = columns_.at(columns_of(shard));
+    if (blocks.size() < 2) return 1;
+    if (blocks.front().skew == 0) find_skews(shard, blocks);
+    const auto own = std::ranges::find(blocks, shard.row_begin, &Block::row_begin);
+    return own->skew;
   }
 
  private:
+  struct Block {
+    std::int64_t row_begin;
+    std::int64_t rows;
+    double skew = 0;
+  };
+  using Columns = std::array<std::int32_t, 3>;
+
+  static Columns columns_of(const Shard& shard) {
+    return {shard.table, shard.column_begin, shard.column_end};
+  }
+
+  /// Those of as many even blocks, so that the lookups of all of them stay what they are.
+  void find_skews(const Shard& shard, std::vector<Block>& blocks) const {
+    std::ranges::sort(blocks, {}, &Block::row_begin);
+    const Shard whole = whole_table(workload_, shard.table, 0, shard.kernel);
+    const std::vector<double> skews =
+        block_skews(shard_load(workload_, whole).use, static_cast<std::int32_t>(blocks.size()));
+    double rows = 0;
+    double lookups = 0;
+    for (std::size_t k = 0; k < blocks.size(); ++k) {
+      const std::size_t rank = (k + static_cast<std::size_t>(shard.table)) % blocks.size();
+      blocks[k].skew = skews[rank];
+      rows += static_cast<double>(blocks[k].rows);
+      lookups += skews[rank] * static_cast<double>(blocks[k].rows);
+    }
+    for (Block& block : blocks) block.skew *= rows / lookups;
+  }
+
   const Workload& workload_;
-  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<double>> known_;
+  std::map<Columns, std::vector<Block>> columns_;
 };
 
 /// What each host has of columns whose rows are shared out, once their partial sums are added up.
@@ -103,7 +132,7 @@ PlanLoads plan_loads(const Workload& workload, const Plan& plan, std::int32_t de
                    .partial = std::vector<double>(devices),
                    .added_up = std::vector<double>(devices)}};
   const std::vector<ShardShape> shapes = shapes_of(plan);
-  RowSkews skews(workload);
+  RowSkews skews(workload, plan);
   HostSums sums(devices_per_host);
   bool reduces = false;
   bool exchanges = false;
@@ -115,8 +144,7 @@ PlanLoads plan_loads(const Workload& workload, const Plan& plan, std::int32_t de
     }
     const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
     const auto device = static_cast<std::size_t>(shard.device);
-    const double skew = skews.of(shard, shapes[i].row_blocks);
-    const ShardLoad load = heated(shard_load(workload, shard), skew, table.pooled);
+    const ShardLoad load = heated(shard_load(workload, shard), skews.of(shard), table.pooled);
     const double values = values_of(load, static_cast<double>(workload.batch_size));
     const bool partial = table.pooled && shard.rows() < table.rows;
     const bool reduced = partial && shapes[i].reduce_scattered(plan.devices, devices_per_host);

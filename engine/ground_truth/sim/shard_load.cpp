@@ -10,19 +10,6 @@ namespace {
 constexpr std::int32_t kRowBytes = 8;     // FBGEMM's 64-bit indices
 constexpr std::int32_t kWeightBytes = 4;  // of a lookup's own weight
 
-/// Bin centres are scaled so that the bins' lookups add up to the batch's.
-RowUse row_use(const ReuseHistogram& histogram, double lookups, double distinct) {
-  RowUse use;
-  const double mean = mean_reuse(histogram);
-  if (!(mean > 0) || !(distinct > 0)) return use;
-  const double scale = lookups / distinct / mean;
-  for (std::size_t bin = 0; bin < use.rows.size(); ++bin) {
-    use.rows[bin] = distinct * histogram[bin];
-    use.count[bin] = reuse_bin_center(static_cast<int>(bin)) * scale;
-  }
-  return use;
-}
-
 double distinct_of_batch(const Table& table, double lookups) {
   const double distinct = distinct_rows(table.reuse_histogram, lookups, table.rows);
   if (distinct > 0) return distinct;

@@ -1,20 +1,13 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "engine/core/hot_rows.h"
 #include "engine/core/plan.h"
+#include "engine/core/row_skew.h"
 #include "engine/core/table.h"
 
 namespace neuroshard {
-
-/// How often the distinct rows of a batch are looked up: `rows[k]` rows, `count[k]` times each. All
-/// zeros where the table has no reuse histogram: every lookup is of another row then.
-struct RowUse {
-  std::array<double, kReuseBins> rows{};
-  std::array<double, kReuseBins> count{};
-};
 
 /// What one lookup of a shard's rows asks for, whatever the hardware.
 struct ShardLoad {

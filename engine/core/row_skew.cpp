@@ -1,8 +1,10 @@
-#include "engine/ground_truth/sim/row_skew.h"
+#include "engine/core/row_skew.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+
+#include "engine/core/hot_rows.h"
 
 namespace neuroshard {
 namespace {
@@ -15,6 +17,18 @@ double standard_score(std::int32_t rank, std::int32_t count) {
 }
 
 }  // namespace
+
+RowUse row_use(const ReuseHistogram& histogram, double lookups, double distinct) {
+  RowUse use;
+  const double mean = mean_reuse(histogram);
+  if (!(mean > 0) || !(distinct > 0)) return use;
+  const double scale = lookups / distinct / mean;
+  for (std::size_t bin = 0; bin < use.rows.size(); ++bin) {
+    use.rows[bin] = distinct * histogram[bin];
+    use.count[bin] = reuse_bin_center(static_cast<int>(bin)) * scale;
+  }
+  return use;
+}
 
 std::vector<double> block_skews(const RowUse& use, std::int32_t blocks) {
   std::vector<double> skews(static_cast<std::size_t>(blocks), 1.0);
@@ -50,6 +64,22 @@ std::vector<double> block_skews(const RowUse& use, std::int32_t blocks) {
   if (!(sum > 0)) return std::vector<double>(skews.size(), 1.0);
   for (double& skew : skews) skew *= blocks / sum;
   return skews;
+}
+
+double busiest_shard(const Table& table, const ShardShape& shape, std::int64_t batch_size,
+                     std::int32_t devices) {
+  const double parts = static_cast<double>(table.rows) / static_cast<double>(shape.rows);
+  const auto blocks = static_cast<std::int32_t>(std::min<double>(std::round(parts), devices));
+  if (blocks < 2) return 1;
+  const double lookups = static_cast<double>(batch_size) * table.pooling_factor;
+  if (shape.kernel.hot_rows == 0) {
+    const double distinct = distinct_rows(table.reuse_histogram, lookups, table.rows);
+    return block_skews(row_use(table.reuse_histogram, lookups, distinct), blocks).front();
+  }
+  const LookupParts kinds = lookup_parts(table, shape.kernel.hot_rows, batch_size);
+  const RowUse cold =
+      row_use(kinds.cold, lookups * (1 - kinds.hot_share), kinds.distinct - kinds.hot_distinct);
+  return block_skews(cold, blocks).front();
 }
 
 }  // namespace neuroshard
