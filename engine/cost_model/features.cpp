@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/core/reuse_histogram.h"
+#include "engine/core/row_skew.h"
 #include "engine/cost_model/pooled_lookup.h"
 #include "io/text.h"
 
@@ -70,9 +71,33 @@ double lookup_share(const Quantities& q, int bin) {
 
 // Distinct rows that are looked up more than 32 times: FBGEMM's backward pass gives each of them a
 // block of threads, and a warp where there are fewer gradients to add up.
+constexpr std::size_t kFirstLongBin = 6;  // 33 to 64 lookups
 double long_rows(const Quantities& q) {
-  constexpr std::size_t kFirstBin = 6;  // 33 to 64 lookups
-  return q.distinct * std::accumulate(q.histogram.begin() + kFirstBin, q.histogram.end(), 0.0);
+  return q.distinct * std::accumulate(q.histogram.begin() + kFirstLongBin, q.histogram.end(), 0.0);
+}
+
+// Lookups of the rows beside the hottest that so many bytes hold: a cache of that size serves the
+// others. Tables with as many lookups of as many rows differ in it by how steep these are.
+double lookups_past(const Quantities& q, double bytes) {
+  const RowUse use = row_use(q.histogram, q.lookups, q.distinct);
+  double room = bytes / (q.dim * q.bytes);
+  double past = q.lookups;
+  for (std::size_t bin = use.rows.size(); bin-- > 0 && room > 0;) {
+    past -= std::min(room, use.rows[bin]) * use.count[bin];
+    room -= use.rows[bin];
+  }
+  return std::max(0.0, past);
+}
+constexpr double kKibibyte = 1024;
+constexpr double kL1Bytes = 256 * kKibibyte;             // of a multiprocessor, A100 to H200
+constexpr double kL2Bytes = 32 * kKibibyte * kKibibyte;  // that tables have of 40 to 50 MiB
+
+// Lookups of the rows that are no long ones.
+double short_lookups(const Quantities& q) {
+  const RowUse use = row_use(q.histogram, q.lookups, q.distinct);
+  double sum = 0;
+  for (std::size_t bin = 0; bin < kFirstLongBin; ++bin) sum += use.rows[bin] * use.count[bin];
+  return sum;
 }
 
 std::vector<KnownFeature> make_known() {
@@ -95,6 +120,14 @@ std::vector<KnownFeature> make_known() {
       {"log_lookups", [](const Q& q, int) { return std::log1p(q.lookups); }},
       {"log_distinct_rows", [](const Q& q, int) { return std::log1p(q.distinct); }},
       {"log_long_rows", [](const Q& q, int) { return std::log1p(long_rows(q)); }},
+      {"log_short_lookups", [](const Q& q, int) { return std::log1p(short_lookups(q)); }},
+      {"log_lookups_past_l1",
+       [](const Q& q, int) { return std::log1p(lookups_past(q, kL1Bytes)); }},
+      {"log_lookups_past_l2",
+       [](const Q& q, int) { return std::log1p(lookups_past(q, kL2Bytes)); }},
+      {"long_rows", [](const Q& q, int) { return long_rows(q); }},
+      {"bytes_past_l2",
+       [](const Q& q, int) { return lookups_past(q, kL2Bytes) * q.dim * q.bytes; }},
       {"log_mean_reuse", [](const Q& q, int) { return std::log1p(mean_reuse(q.histogram)); }},
       {"log_lookup_bytes", [](const Q& q, int) { return std::log1p(lookup_bytes(q)); }},
       {"log_distinct_bytes", [](const Q& q, int) { return std::log1p(distinct_bytes(q)); }},
@@ -203,7 +236,8 @@ std::string paper_features() {
 std::string default_features() {
   return "log_dim,log_rows,log_lookups,log_distinct_rows,log_lookup_bytes,log_distinct_bytes,"
          "lookup_bytes,distinct_bytes,dim,pooling_factor,log_batch_size,log_long_rows,not_pooled,"
-         "log_outputs_a_sample";
+         "log_outputs_a_sample,log_short_lookups,log_lookups_past_l1,log_lookups_past_l2,long_rows,"
+         "bytes_past_l2";
 }
 
 }  // namespace neuroshard

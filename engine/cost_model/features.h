@@ -23,12 +23,14 @@ struct FeatureInput {
 
 /// Names: dim, rows, pooling_factor, batch_size, bytes_per_element; lookups (batch x pooling factor
 /// of the shard), distinct_rows (expected, from the histogram); lookup_bytes and distinct_bytes
-/// (these rows x dim x element), output_bytes (batch x dim, fp32); log_dim, log_rows and
-/// log_batch_size (natural); log(1 + x): log_pooling_factor, log_lookups, log_distinct_rows,
-/// log_long_rows (distinct ones that are looked up more than 32 times), log_mean_reuse,
-/// log_lookup_bytes, log_distinct_bytes, log_output_bytes, log_bytes (whole shard); distinct_share
-/// (distinct / rows), reuse_bin_K (as in the histogram) and lookup_share_K (share of the lookups
-/// that go to rows of bin K), not_pooled (1 where lookups are not pooled, else 0),
+/// (these rows x dim x element), bytes_past_l2 (those of log_lookups_past_l2), long_rows (distinct
+/// ones that are looked up more than 32 times), output_bytes (batch x dim, fp32); log_dim, log_rows
+/// and log_batch_size (natural); log(1 + x): log_pooling_factor, log_lookups, log_distinct_rows,
+/// log_long_rows, log_short_lookups (lookups of the other rows), log_lookups_past_l1 and
+/// log_lookups_past_l2 (lookups of all rows but the hottest that 256 KiB and 32 MiB hold),
+/// log_mean_reuse, log_lookup_bytes, log_distinct_bytes, log_output_bytes, log_bytes (whole shard);
+/// distinct_share (distinct / rows), reuse_bin_K (as in the histogram) and lookup_share_K (share of
+/// the lookups that go to rows of bin K), not_pooled (1 where lookups are not pooled, else 0),
 /// log_outputs_a_sample (natural, of at least 1).
 ///
 /// Where a feature changes with the batch size, tables of several features, lookups that are not

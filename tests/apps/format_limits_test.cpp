@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(
   const std::string tables =
       folder.write("uneven.json",
                    R"({"format": "neuroshard-tables", "version": 1, "tables": [
-          {"name": "hot", "rows": 1000000, "dim": 12, "pooling_factor": 400}]})");
+          {"name": "hot", "rows": 1000000, "dim": 12, "pooling_factor": 500}]})");
   const auto planned = [&](const std::string& memory, const std::vector<std::string>& more) {
     std::vector<std::string> arguments{"plan", "--tables",        tables, "--devices",
                                        "2",    "--device-memory", memory, "--evaluations",

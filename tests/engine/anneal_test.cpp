@@ -38,7 +38,7 @@ bool has_row_shards(const Workload& workload, const Plan& plan) {
 
 BOOST_AUTO_TEST_SUITE(anneal)
 
-// Of 32 tasks 31 are within 3 %, 0.4 % above in the mean, at 100,000 steps.
+// Seven of these ten are within 3 %, 1.8 % above in the mean.
 BOOST_AUTO_TEST_CASE(plans_of_few_tables_are_nearly_as_cheap_as_those_of_refine) {
   const CostModels models = load_shipped_models("h200_sim").value().models;
   Rng rng(11);
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(plans_of_few_tables_are_nearly_as_cheap_as_those_of_refine)
     const Cluster cluster{.devices = devices,
                           .memory_bytes = workload_bytes(workload) * 3 / 2 / devices + 100'000};
     PlanOptions options;
-    options.evaluations = test::unless_sanitized(50'000, 2000);
+    options.evaluations = test::unless_sanitized(100'000, 2000);
     const double refined = planned_by("refine", workload, cluster, models, options).cost.cost_ms;
     const double annealed = planned_by("anneal", workload, cluster, models, options).cost.cost_ms;
     BOOST_TEST_MESSAGE("refine " << refined << ", anneal " << annealed / refined);

@@ -100,6 +100,38 @@ BOOST_AUTO_TEST_CASE(long_rows_are_those_with_more_than_32_lookups) {
                        std::log1p(0.25 * distinct)) < 1e-5);
 }
 
+BOOST_AUTO_TEST_CASE(lookups_are_told_by_the_rows_that_caches_hold) {
+  Table table;
+  table.rows = 10'000'000;
+  table.dim = 64;
+  table.pooling_factor = 10;
+  table.reuse_histogram[0] = 0.5;  // once
+  table.reuse_histogram[8] = 0.5;  // 129 to 256 times
+  const std::int64_t batch = 1'000'000;
+  const double hot = 0.5 * value("distinct_rows", table, table.rows, 64, batch);
+  const double once = hot;
+  const double each = (1e7 - once) / hot;
+  const auto found = [&](const char* name, std::int32_t dim) {
+    return std::expm1(value(name, table, table.rows, dim, batch));
+  };
+  const auto near = boost::test_tools::tolerance(1e-4);
+  BOOST_TEST(found("log_short_lookups", 64) == once, near);
+  // 256 KiB hold 1,024 of the hot rows, or 512 of twice the columns; 32 MiB hold all of them, and
+  // 65,536 rows of 128 columns in all.
+  BOOST_TEST(found("log_lookups_past_l1", 64) == 1e7 - 1024 * each, near);
+  BOOST_TEST(found("log_lookups_past_l1", 128) == 1e7 - 512 * each, near);
+  BOOST_TEST(found("log_lookups_past_l2", 128) == once - (65536 - hot), near);
+  BOOST_TEST(found("log_lookups_past_l2", 64) == 0, near);
+  BOOST_TEST(
+      value("bytes_past_l2", table, table.rows, 128, batch) == (once - (65536 - hot)) * 128 * 4,
+      near);
+  BOOST_TEST(value("long_rows", table, table.rows, 64, batch) == hot, near);
+  Table unknown = table;  // no histogram: every lookup is of another row
+  unknown.reuse_histogram = {};
+  BOOST_TEST(std::expm1(value("log_lookups_past_l1", unknown, unknown.rows, 64, 1000)) == 1e4,
+             near);
+}
+
 BOOST_AUTO_TEST_CASE(lookup_shares_add_up_to_one) {
   const Table table = example();
   double sum = 0;
@@ -151,7 +183,7 @@ BOOST_AUTO_TEST_CASE(every_feature_is_in_the_documents) {
   BOOST_REQUIRE(documents.ok());
   const std::vector<std::string> compute = names_in(FeatureSet::parse("x").status().message());
   const std::vector<std::string> comm = names_in(CommFeatureSet::parse("x").status().message());
-  BOOST_TEST(compute.size() == 25U + 17U + 17U);
+  BOOST_TEST(compute.size() == 30U + 17U + 17U);
   BOOST_TEST(comm.size() == 29U);
   for (const auto& names : {compute, comm}) {
     for (const std::string& name : names) {
