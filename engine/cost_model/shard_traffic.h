@@ -34,9 +34,9 @@ class ShardTraffic {
 
   /// Of a table on every device, gradients alone. Of others, the values of an output a sample and
   /// feature, or of each lookup where they are not pooled, and of rows of these as many as their
-  /// busiest shard may send; of partial sums of row shards what hosts
-  /// leave of them for each other. Beside hot rows only those of bags with a cold row,
-  /// rounded up to a column, so that many narrow pieces do not seem to send nothing.
+  /// busiest shard may send; of partial sums of row shards what hosts leave of them for each other.
+  /// Beside hot rows only those of bags with a cold row, rounded up to a column, so that many
+  /// narrow pieces do not seem to send nothing.
   [[nodiscard]] search::Exchanged of(const ShardShape& shape) const;
 
   /// What a plan takes beside the all-to-all that networks know, in a step, where its latency is

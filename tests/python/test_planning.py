@@ -96,10 +96,8 @@ class PlanTest(unittest.TestCase):
             few(model={"format": {1, 2}})
 
     def test_plans_keep_their_exchange(self):
-        plain = few(devices=16)
-        half = few(devices=16, exchange="fp16")
-        mixed = few(devices=16, exchange="int8,bf16")
-        cheapest = few(devices=16, exchange="auto")
+        plain, half, mixed, cheapest = (few(devices=16, evaluations=20_000, exchange=exchange)
+                                        for exchange in ("fp32", "fp16", "int8,bf16", "auto"))
         self.assertEqual([plain.exchange, half.exchange, mixed.exchange],
                          ["fp32", "fp16", "int8,bf16"])
         self.assertLess(half.cost_ms, plain.cost_ms)

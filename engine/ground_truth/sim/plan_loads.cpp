@@ -31,16 +31,15 @@ class RowSkews {
   double of(const Shard& shard) {
     std::vector<Block>& blocks = columns_.at(columns_of(shard));
     if (blocks.size() < 2) return 1;
-    if (blocks.front().skew == 0) find_skews(shard, blocks);
-    const auto own = std::ranges::find(blocks, shard.row_begin, &Block::row_begin);
-    return own->skew;
+    if (blocks.front().skew < 0) find_skews(shard, blocks);
+    return std::ranges::lower_bound(blocks, shard.row_begin, {}, &Block::row_begin)->skew;
   }
 
  private:
   struct Block {
     std::int64_t row_begin;
     std::int64_t rows;
-    double skew = 0;
+    double skew = -1;  // not known yet
   };
   using Columns = std::array<std::int32_t, 3>;
 

@@ -18,12 +18,12 @@ struct PlanLoads {
   double merged_values = 0;
 };
 
-/// Even blocks of a table's rows have the skew of block_skews(). Which block is the hottest is not
-/// known: the order begins at another one for every table, so that the hottest do not all meet on
-/// one device. Row shards of pooled tables give partial sums, which each host adds up and
-/// sends on once. Those of tables that have a block on each device, or on each of one host, in the
-/// devices' order go by a collective of their own. Where not all devices have rows of a table,
-/// hosts add up before they send on. REQUIRES a plan that is valid for the workload.
+/// Row shards of the same columns have the skew of as many even blocks, block_skews(). Which is the
+/// hottest is not known: the order begins at another one for every table, so that the hottest do
+/// not all meet on one device. Row shards of pooled tables give partial sums, which each host adds
+/// up and sends on once. Those of tables that have a block on each device, or on each of one host,
+/// in the devices' order go by a collective of their own. Where not all devices have rows of a
+/// table, hosts add up before they send on. REQUIRES a plan that is valid for the workload.
 /// devices_per_host: all devices where there is one host.
 PlanLoads plan_loads(const Workload& workload, const Plan& plan, std::int32_t devices_per_host);
 
