@@ -75,14 +75,16 @@ collect_sets() {
 }
 
 # collect_broad POOL END SEED PERCENT: hundredths of 200 sets of few tables of the third pool or the fourth, 250 as
-# the paper draws them and 80 large ones, by collect_compute's `collect`.
+# the paper draws them and 80 large ones, by collect_compute's `collect`. POOL is where their --data go, too.
 collect_broad() {
   local size tables samples number=1
+  local -n data=$1
   for size in "3 200" "15 250" "120 80"; do
     read -r tables samples <<< "$size"
     "${collect[@]}" --tables "$work/${1}_$batch.json" --max-tables "$tables" \
       --samples $((samples * $4 / 100 / share / part)) --seed "${draw}$number$3" \
       --output "$work/${name}_$1${tables}_$2"
+    data+=(--data "$work/${name}_$1${tables}_$2")
     number=$((number + 1))
   done
 }
@@ -92,7 +94,7 @@ collect_broad() {
 # families: up to three tables, each of them up to hundreds of times. Then all of these again of tables of any
 # width, and sets of the third pool and the fourth. Most have the size that most models are trained at.
 collect_compute() {
-  local name=$1 kind=$4 of_kind=$5 batch share width dim percent seed end collect tables
+  local name=$1 kind=$4 of_kind=$5 batch share width dim percent seed end collect
   for batch in "${batch_sizes[@]}"; do
     share=1
     [ "$batch" -eq 65536 ] || share=3
@@ -122,10 +124,6 @@ collect_compute() {
       end=${kind}_${batch}_$dim
       collect_broad broad "$end" "$dim$batch" $((percent * of_kind))
       collect_broad uniform "$end" "$dim$batch" $((percent * of_kind / 2))
-      for tables in 3 15 120; do
-        broad+=(--data "$work/${name}_broad${tables}_$end")
-        uniform+=(--data "$work/${name}_uniform${tables}_$end")
-      done
     done
   done
 }

@@ -30,6 +30,7 @@ struct Quantities {
     pooling = input.table.pooling_factor * share;
     lookups = batch * pooling;
     distinct = distinct_rows(histogram, lookups, input.shape.rows);
+    use = row_use(histogram, lookups, distinct);
   }
 
   const ReuseHistogram& histogram;
@@ -42,6 +43,7 @@ struct Quantities {
   double pooling;
   double lookups;
   double distinct;
+  RowUse use;
 };
 
 using Formula = double (*)(const Quantities&, int bin);
@@ -79,12 +81,11 @@ double long_rows(const Quantities& q) {
 // Lookups of the rows beside the hottest that so many bytes hold: a cache of that size serves the
 // others. Tables with as many lookups of as many rows differ in it by how steep these are.
 double lookups_past(const Quantities& q, double bytes) {
-  const RowUse use = row_use(q.histogram, q.lookups, q.distinct);
   double room = bytes / (q.dim * q.bytes);
   double past = q.lookups;
-  for (std::size_t bin = use.rows.size(); bin-- > 0 && room > 0;) {
-    past -= std::min(room, use.rows[bin]) * use.count[bin];
-    room -= use.rows[bin];
+  for (std::size_t bin = q.use.rows.size(); bin-- > 0 && room > 0;) {
+    past -= std::min(room, q.use.rows[bin]) * q.use.count[bin];
+    room -= q.use.rows[bin];
   }
   return std::max(0.0, past);
 }
@@ -94,9 +95,8 @@ constexpr double kL2Bytes = 32 * kKibibyte * kKibibyte;  // that tables have of 
 
 // Lookups of the rows that are no long ones.
 double short_lookups(const Quantities& q) {
-  const RowUse use = row_use(q.histogram, q.lookups, q.distinct);
   double sum = 0;
-  for (std::size_t bin = 0; bin < kFirstLongBin; ++bin) sum += use.rows[bin] * use.count[bin];
+  for (std::size_t bin = 0; bin < kFirstLongBin; ++bin) sum += q.use.rows[bin] * q.use.count[bin];
   return sum;
 }
 

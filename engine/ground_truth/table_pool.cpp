@@ -110,36 +110,29 @@ void draw_production(Rng& rng, Table* table) {
                               : three_decimals(quantile(kPooling, pooling_share));
 }
 
-Table production_table(Rng& rng, const GenerateOptions& options) {
-  Table table;
-  draw_production(rng, &table);
-  if (!options.dims.empty()) table.dim = options.dims[rng.below(options.dims.size())];
-  const double lookups = table.pooling_factor * static_cast<double>(options.batch_size);
-  table.reuse_histogram = draw_histogram(rng, table.rows, lookups);
-  return table;
-}
-
 /// From `least` to `most`, each order of magnitude as often as another.
 double draw_by_logarithm(Rng& rng, double least, double most) {
   return least * std::pow(most / least, rng.uniform());
 }
 
-Table broad_table(Rng& rng, const GenerateOptions& options) {
-  Table table;
-  table.rows = std::llround(draw_by_logarithm(rng, 100, 4e7));
-  table.pooling_factor = three_decimals(draw_by_logarithm(rng, 0.5, 200));
-  if (!options.dims.empty()) table.dim = options.dims[rng.below(options.dims.size())];
-  const double lookups = table.pooling_factor * static_cast<double>(options.batch_size);
-  const double steepest = options.shape == PoolShape::kUniform ? 0 : kBroadZipfAlpha;
-  table.reuse_histogram = expected_reuse(table.rows, lookups, steepest * rng.uniform()).histogram;
-  return table;
+/// The same of the others.
+void draw_broad(Rng& rng, Table* table) {
+  table->rows = std::llround(draw_by_logarithm(rng, 100, 4e7));
+  table->pooling_factor = three_decimals(draw_by_logarithm(rng, 0.5, 200));
 }
 
 Table generate_table(const GenerateOptions& options, std::int32_t index) {
   Rng rng = Rng(options.seed).fork(static_cast<std::uint64_t>(index));
-  Table table = options.shape == PoolShape::kProduction ? production_table(rng, options)
-                                                        : broad_table(rng, options);
+  const bool production = options.shape == PoolShape::kProduction;
+  Table table;
   table.name = "table_" + std::to_string(index);
+  (production ? draw_production : draw_broad)(rng, &table);
+  if (!options.dims.empty()) table.dim = options.dims[rng.below(options.dims.size())];
+  const double lookups = table.pooling_factor * static_cast<double>(options.batch_size);
+  const double steepest = options.shape == PoolShape::kUniform ? 0 : kBroadZipfAlpha;
+  table.reuse_histogram =
+      production ? draw_histogram(rng, table.rows, lookups)
+                 : expected_reuse(table.rows, lookups, steepest * rng.uniform()).histogram;
   return table;
 }
 

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(the_best_epoch_has_the_least_of_what_is_minimised) {
   const ComputeDataset data = test::made_up_compute(600, 1);
   ComputeTrainOptions options = quick_compute();
   options.fit.loss = {nn::LossKind::kRelative, 0.01f};
-  options.fit.schedule = RateSchedule::kConstant;  // no epoch after the other is better
+  options.fit.schedule = RateSchedule::kConstant;  // so that epochs go up and down
   const TrainReport report = train_compute({&data, 1}, options, {})->report;
   const auto least = [&](double EpochPoint::*measure) {
     const auto point = std::ranges::min_element(report.curve, {}, measure);

@@ -8,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "engine/core/row_blocks.h"
 #include "engine/core/row_skew.h"
 #include "engine/ground_truth/requests/request.h"
 
