@@ -1,6 +1,7 @@
 #include <string>
 
 #include "apps/console/output.h"
+#include "apps/console/progress_bar.h"
 #include "apps/console/words.h"
 #include "apps/make_commands.h"
 #include "engine/core/decimal.h"
@@ -9,12 +10,17 @@
 namespace neuroshard::apps {
 namespace {
 
+Result<BenchSignature> signature_with_progress() {
+  ProgressBar progress;
+  return bench_signature(&progress);
+}
+
 class BenchCommand final : public Command {
  public:
   void declare(FlagSet&) override {}
 
   Status run(const FlagSet&) override {
-    NEUROSHARD_ASSIGN_OR_RETURN(const BenchSignature signature, bench_signature());
+    NEUROSHARD_ASSIGN_OR_RETURN(const BenchSignature signature, signature_with_progress());
     const double per_second = static_cast<double>(signature.evaluations) / signature.seconds;
     print_note(with_commas(signature.evaluations) + " plans evaluated in " +
                fixed_decimals(signature.seconds, 2) + " s, " +

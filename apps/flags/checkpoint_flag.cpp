@@ -28,6 +28,10 @@ Result<std::optional<std::string>> CheckpointFlag::read() const {
         "--checkpoint: found '-', expected a file, from which the training goes on");
   }
   if (!path_ || !std::filesystem::exists(*path_, unknown)) return bytes;
+  // What reads a pipe waits until somebody writes.
+  if (!std::filesystem::is_regular_file(*path_, unknown)) {
+    return invalid_input("--checkpoint: " + *path_ + ": found no regular file, expected one");
+  }
   NEUROSHARD_ASSIGN_OR_RETURN(bytes, io::read_safetensors_file(*path_));
   return bytes;
 }

@@ -31,9 +31,9 @@ BenchSignature signature_of(std::span<const signature::SettingRun> runs) {
   return signature;
 }
 
-Result<BenchSignature> bench_signature() {
+Result<BenchSignature> bench_signature(ProgressSink* progress) {
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<signature::SettingRun> runs,
-                              signature::run_settings());
+                              signature::run_settings(progress));
   return signature_of(runs);
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "engine/core/progress.h"
 #include "engine/core/status.h"
 #include "engine/planner/bench_signature/run_setting.h"
 
@@ -25,7 +26,8 @@ BenchSignature signature_of(std::span<const signature::SettingRun> runs);
 
 /// Runs every search on generated workloads: under generated networks, with the scalar kernels, and
 /// under TorchRec's formula (bench_signature/settings.h), on one thread. The same signature from
-/// every compiler and optimisation level. Takes some seconds.
-Result<BenchSignature> bench_signature();
+/// every compiler and optimisation level. Takes some seconds; tells `progress`, if any, the
+/// settings that are done.
+Result<BenchSignature> bench_signature(ProgressSink* progress = nullptr);
 
 }  // namespace neuroshard

@@ -1,5 +1,7 @@
 // Policies made and used by the real command: one is trained, plans, is compared and evaluated, and
 // whatever is wrong is one line.
+#include <sys/stat.h>
+
 #include <boost/json.hpp>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
@@ -252,6 +254,10 @@ BOOST_AUTO_TEST_CASE(a_joint_training_goes_on_from_its_checkpoint_and_from_no_ot
                   "backend: found 'sim', expected 'cpu', as in this training");
   expect_one_line(train(simulated + "--checkpoint -"), 2,
                   "--checkpoint: found '-', expected a file");
+  const std::string pipe = folder.file("pipe");
+  BOOST_TEST_REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  expect_one_line(train(simulated + "--checkpoint " + pipe), 2,
+                  "pipe: found no regular file, expected one");
   expect_one_line(train(simulated + "--checkpoint " + trained().policy), 2,
                   "metadata format: found 'neuroshard-policy'");
   const Outcome rest = train(simulated + checkpoint);

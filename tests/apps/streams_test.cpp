@@ -138,6 +138,24 @@ BOOST_AUTO_TEST_CASE(a_terminal_sees_how_far_long_work_is_until_it_is_done) {
   BOOST_TEST(!contains(shown("dumb"), "refine ["));
 }
 
+BOOST_AUTO_TEST_CASE(a_log_gets_a_line_now_and_then_from_long_work_and_none_from_short) {
+  std::vector<std::string> arguments = example_plan_arguments();
+  const auto budget = std::find(arguments.begin(), arguments.end(), "--evaluations");
+  arguments.erase(budget, budget + 2);
+  arguments.insert(arguments.end(), {"--time-limit", "6.5"});
+  const Outcome long_one = run_command(arguments);
+  BOOST_TEST_REQUIRE(long_one.exit_code == 0, long_one.err);
+  const std::size_t line = long_one.err.find("refine: ");
+  BOOST_TEST_REQUIRE(line != std::string::npos, long_one.err);
+  // Five seconds after the command began; what is not of the search is longer on a slow machine.
+  const std::string text = long_one.err.substr(line, long_one.err.find('\n', line) - line);
+  BOOST_TEST((text == "refine: 5/7 s  0:02 left" || text == "refine: 4/7 s  0:03 left"), text);
+  BOOST_TEST(long_one.err.find("refine: ", line + 1) == std::string::npos, long_one.err);
+  BOOST_TEST(!contains(long_one.err, "\x1b"), long_one.err);
+  arguments.back() = "2.5";
+  BOOST_TEST(!contains(run_command(arguments).err, "refine: "));
+}
+
 BOOST_AUTO_TEST_CASE(a_reader_that_has_gone_is_no_error) {
   const Outcome outcome =
       shell("for k in 1 2 3; do neuroshard tables generate --count 5000 | head -n 1; done");

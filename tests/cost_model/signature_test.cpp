@@ -17,6 +17,17 @@ namespace neuroshard {
 
 BOOST_AUTO_TEST_SUITE(signature)
 
+/// What it is told, in order.
+class DoneSettings final : public ProgressSink {
+ public:
+  void update(std::string_view, std::int64_t done, std::int64_t total, std::string_view) override {
+    BOOST_TEST(done == next++);
+    BOOST_TEST(total == std::ssize(settings()));
+  }
+
+  std::int64_t next = 0;
+};
+
 /// Of all settings, searched once for all cases: it takes long under sanitizers.
 const std::vector<SettingRun>& runs() {
   static const auto all = run_settings();
@@ -65,8 +76,10 @@ std::uint64_t hash_of(const Plan& plan) {
 BOOST_AUTO_TEST_CASE(the_signature_repeats) {
   const BenchSignature first = signature_of(runs());
 #ifndef NEUROSHARD_SANITIZED  // 20 s each; there it is compared with that of other builds
-  const auto second = bench_signature();
+  DoneSettings progress;
+  const auto second = bench_signature(&progress);
   BOOST_REQUIRE(second.ok());
+  BOOST_TEST(progress.next == std::ssize(settings()));
   BOOST_TEST(first.text() == second->text());
 #endif
   BOOST_TEST(first.evaluations > 1000);

@@ -77,9 +77,12 @@ Result<SettingRun> run_setting(const Setting& setting) {
   return run;
 }
 
-Result<std::vector<SettingRun>> run_settings() {
+Result<std::vector<SettingRun>> run_settings(ProgressSink* progress) {
   std::vector<SettingRun> runs;
   for (const Setting& setting : settings()) {
+    if (progress != nullptr) {
+      progress->update("bench", std::ssize(runs), std::ssize(settings()), "settings");
+    }
     NEUROSHARD_ASSIGN_OR_RETURN(SettingRun run, run_setting(setting));
     runs.push_back(std::move(run));
   }

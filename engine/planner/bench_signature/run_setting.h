@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/core/progress.h"
 #include "engine/core/status.h"
 #include "engine/planner/bench_signature/settings.h"
 #include "engine/planner/planner.h"
@@ -17,7 +18,7 @@ struct SettingRun {
 
 /// On one thread, no search ended by time. Errors: what is no outcome of a search.
 Result<SettingRun> run_setting(const Setting& setting);
-/// All settings().
-Result<std::vector<SettingRun>> run_settings();
+/// All settings(); tells `progress`, if any, how many are done.
+Result<std::vector<SettingRun>> run_settings(ProgressSink* progress = nullptr);
 
 }  // namespace neuroshard::signature
