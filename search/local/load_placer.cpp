@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "search/host_sums.h"
 
@@ -35,29 +34,24 @@ LoadPlacer::LoadPlacer(const Problem& problem, const PlanEvaluator& evaluator,
       dim_sums_(compute_ms_.size()),
       work_(evaluator.counts_work() ? compute_ms_.size() : 0),
       compute_with_(compute_ms_.size()),
-      last_place_(problem.workload.tables.size(), -1) {}
+      places_(problem.workload.tables.size()) {}
 
 bool LoadPlacer::goes_beside(const CatalogEntry& entry, std::int32_t place, bool one_width) const {
   if (!entry.apart && !(one_width && entry.one_width)) return true;
-  std::int32_t other = last_place_[static_cast<std::size_t>(entry.table)];
-  while (other >= 0) {
-    const Place& piece = places_[static_cast<std::size_t>(other)];
-    if (piece.place == place && (entry.apart || piece.dim != entry.dim)) return false;
-    other = piece.before;
-  }
-  return true;
+  return !places_.any(entry.table, [&](const TablePlaces::Place& piece) {
+    return piece.place == place && (entry.apart || piece.dim != entry.dim);
+  });
 }
 
 void LoadPlacer::note_place(const CatalogEntry& entry, std::int32_t place) {
   if (!entry.apart && !entry.one_width && entry.exchanged.host_dims == 0) return;
-  std::int32_t& last = last_place_[static_cast<std::size_t>(entry.table)];
-  const auto next = static_cast<std::int32_t>(places_.size());
-  places_.push_back({entry.table, place, entry.dim, std::exchange(last, next)});
+  places_.note(entry.table, place, entry.dim);
 }
 
-void LoadPlacer::forget_places() {
-  for (const Place& piece : places_) last_place_[static_cast<std::size_t>(piece.table)] = -1;
-  places_.clear();
+bool LoadPlacer::is_on_host(std::int32_t table, std::int32_t host) const {
+  return places_.any(table, [&](const TablePlaces::Place& piece) {
+    return piece.place / adding_devices_ == host;
+  });
 }
 
 /// What the piece's host adds up, if none of its table is there yet. (Loads do not count it: with
@@ -65,17 +59,48 @@ void LoadPlacer::forget_places() {
 /// 30,000 candidates, some by a quarter, and take twice as long.)
 void LoadPlacer::add_on_host(const CatalogEntry& entry, std::int32_t device) {
   if (entry.exchanged.host_dims == 0) return;
-  std::int32_t other = last_place_[static_cast<std::size_t>(entry.table)];
-  while (other >= 0) {
-    const Place& piece = places_[static_cast<std::size_t>(other)];
-    if (piece.place / adding_devices_ == device / adding_devices_) return;
-    other = piece.before;
-  }
+  if (is_on_host(entry.table, device / adding_devices_)) return;
   add_host_dims(entry.exchanged.host_dims, device, adding_devices_, dim_sums_, work_);
 }
 
+double LoadPlacer::load_of_host(std::int32_t host, double ms_per_dim) const {
+  const auto devices = static_cast<std::int32_t>(compute_ms_.size());
+  double load = 0;
+  for (std::int32_t device = host * adding_devices_;
+       device < std::min(devices, (host + 1) * adding_devices_); ++device) {
+    const auto index = static_cast<std::size_t>(device);
+    load += compute_ms_[index] + ms_per_dim * static_cast<double>(dim_sums_[index]);
+  }
+  return load;
+}
+
+/// Where rows are kept on one host: that of the table's last piece, as long as it has fewer of them
+/// than devices, then the least loaded of those that have none.
+std::int32_t LoadPlacer::home_of(const CatalogEntry& entry, double ms_per_dim) const {
+  if (!rows_on_one_host_ || entry.exchanged.host_dims == 0) return kAnyHost;
+  const std::int32_t last = places_.last_place(entry.table);
+  if (last != TablePlaces::kNowhere) {
+    const std::int32_t host = last / adding_devices_;
+    const std::int32_t pieces = places_.count(entry.table, [&](const TablePlaces::Place& piece) {
+      return piece.place / adding_devices_ == host;
+    });
+    if (pieces < adding_devices_) return host;
+  }
+  std::int32_t home = kAnyHost;
+  double least = 0;
+  for (std::int32_t host = 0; host * adding_devices_ < std::ssize(compute_ms_); ++host) {
+    if (is_on_host(entry.table, host)) continue;
+    const double load = load_of_host(host, ms_per_dim);
+    if (home != kAnyHost && load >= least) continue;
+    home = host;
+    least = load;
+  }
+  return home;
+}
+
 /// The rank of the device with the least load after taking the piece; order_.size(): none.
-std::size_t LoadPlacer::best_rank(const CatalogEntry& entry, const Dims& rule, bool one_width) {
+std::size_t LoadPlacer::best_rank(const CatalogEntry& entry, const Dims& rule, bool one_width,
+                                  std::int32_t host) {
   std::size_t best = order_.size();
   double least = 0;
   std::size_t tried = 0;
@@ -85,6 +110,7 @@ std::size_t LoadPlacer::best_rank(const CatalogEntry& entry, const Dims& rule, b
   for (std::size_t rank = 0; rank < order_.size() && (few || tried < kTried); ++rank) {
     const DeviceLoad& device = order_[rank];
     if (device.bytes > memory_bytes_ - entry.bytes || !entry.goes_on(device.device)) continue;
+    if (host != kAnyHost && device.device / adding_devices_ != host) continue;
     if (!goes_beside(entry, device.device, one_width)) continue;
     const auto dims = static_cast<double>(device.dims + entry.exchanged.dims);
     const double beyond = std::max(0.0, dims - rule.cap) * rule.ms_per_dim_beyond;
@@ -140,7 +166,7 @@ bool LoadPlacer::place_blocks(std::span<const EntryId> pieces, double ms_per_dim
 void LoadPlacer::list(std::span<const EntryId> pieces, Spread spread, double ms_per_dim,
                       std::int64_t bulky) {
   items_.clear();
-  forget_places();
+  places_.forget();
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     const CatalogEntry& entry = catalog_.entry(pieces[piece]);
     if (entry.spread != spread) continue;
@@ -259,7 +285,8 @@ bool LoadPlacer::place(std::span<const EntryId> pieces, const Dims& dims, std::i
     if (over.stop()) return false;
     const EntryId id = pieces[static_cast<std::size_t>(item.piece)];
     const CatalogEntry& entry = catalog_.entry(id);
-    std::size_t rank = best_rank(entry, dims, true);
+    std::size_t rank = best_rank(entry, dims, true, home_of(entry, dims.ms_per_dim));
+    if (rank == order_.size() && rows_on_one_host_) rank = best_rank(entry, dims, true);
     // Better than no plan: whoever runs it takes those of other columns together.
     if (rank == order_.size() && entry.one_width) rank = best_rank(entry, dims, false);
     if (rank == order_.size()) return false;

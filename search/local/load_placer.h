@@ -8,6 +8,7 @@
 #include "search/device_order.h"
 #include "search/local/local_plan.h"
 #include "search/local/shape_catalog.h"
+#include "search/local/table_places.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {
@@ -31,6 +32,11 @@ class LoadPlacer {
   static constexpr std::int64_t kNoneBulky = std::numeric_limits<std::int64_t>::max();
 
   LoadPlacer(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog);
+
+  /// From now on whether the rows of a table that hosts add up go to one host, or as many as have
+  /// the devices for its pieces, while these have the memory: less is added up then. (Not at
+  /// first.)
+  void keep_rows_on_one_host(bool keep) { rows_on_one_host_ = keep; }
 
   /// False when a piece fits nowhere, or `stop` says so. Pieces of `bulky` bytes or more are placed
   /// while there is room. Equal weights: the later piece first.
@@ -63,8 +69,12 @@ class LoadPlacer {
     return expected_[static_cast<std::size_t>(host.device)];
   }
   bool place_on_host(std::int32_t piece, EntryId id, double ms_per_dim);
-  void forget_places();
-  [[nodiscard]] std::size_t best_rank(const CatalogEntry& entry, const Dims& rule, bool one_width);
+  static constexpr std::int32_t kAnyHost = -1;
+  [[nodiscard]] std::int32_t home_of(const CatalogEntry& entry, double ms_per_dim) const;
+  [[nodiscard]] double load_of_host(std::int32_t host, double ms_per_dim) const;
+  [[nodiscard]] bool is_on_host(std::int32_t table, std::int32_t host) const;
+  [[nodiscard]] std::size_t best_rank(const CatalogEntry& entry, const Dims& rule, bool one_width,
+                                      std::int32_t host = kAnyHost);
   /// Whether a piece goes to that device or host as far as the others of its table are concerned;
   /// if `one_width`, those of other columns, too.
   [[nodiscard]] bool goes_beside(const CatalogEntry& entry, std::int32_t place,
@@ -78,7 +88,8 @@ class LoadPlacer {
   const std::size_t state_size_;
   const std::int32_t host_devices_;
   const std::int32_t adding_devices_;  // of hosts that add up partial sums
-  DeviceLoad each_;                    // after place_blocks()
+  bool rows_on_one_host_ = false;
+  DeviceLoad each_;  // after place_blocks()
   DeviceOrder hosts_;
   std::vector<DeviceLoad> bound_;     // what pieces bound to few devices bring each of them
   std::vector<DeviceLoad> expected_;  // of each host's fullest device, from pieces bound to them
@@ -91,15 +102,7 @@ class LoadPlacer {
   std::vector<DeviceWork> work_;  // or empty: not counted
   Collectives collectives_;
   std::vector<float> compute_with_;  // the piece in question, of each device
-  // Where pieces of tables are that mind each other: a list for each table, from the last one on.
-  struct Place {
-    std::int32_t table = 0;
-    std::int32_t place = 0;
-    std::int32_t dim = 0;
-    std::int32_t before = -1;  // in places_
-  };
-  std::vector<Place> places_;
-  std::vector<std::int32_t> last_place_;  // of each table, -1: none
+  TablePlaces places_;               // of pieces that mind each other
 };
 
 }  // namespace neuroshard::search

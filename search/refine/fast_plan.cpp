@@ -34,7 +34,8 @@ constexpr std::size_t kPatience = 6;     // halvings in a row without a gain
 class FastStart {
  public:
   FastStart(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-            const StopCheck& stop, std::span<const Division> divisions, std::int64_t budget)
+            const StopCheck& stop, std::span<const Division> divisions, std::int64_t budget,
+            bool rows_on_one_host = false)
       : problem_(problem),
         evaluator_(evaluator),
         catalog_(catalog),
@@ -43,7 +44,9 @@ class FastStart {
         divider_(evaluator, catalog, divisions),
         large_(std::int64_t{catalog.tables()} * problem.cluster.devices > kSoon),
         trials_(problem, evaluator, catalog),
-        descent_(problem, evaluator, catalog) {}
+        descent_(problem, evaluator, catalog) {
+    trials_.keep_rows_on_one_host(rows_on_one_host);
+  }
 
   std::optional<FastPlan> run();
   FastPlan descend_from(const Assignment& start);
@@ -303,8 +306,9 @@ FastPlan FastStart::go_on_from(const Assignment& start) {
 
 std::optional<FastPlan> fast_plan(const Problem& problem, const PlanEvaluator& evaluator,
                                   const ShapeCatalog& catalog, const StopCheck& stop,
-                                  std::span<const Division> divisions, std::int64_t budget) {
-  return FastStart(problem, evaluator, catalog, stop, divisions, budget).run();
+                                  std::span<const Division> divisions, std::int64_t budget,
+                                  bool rows_on_one_host) {
+  return FastStart(problem, evaluator, catalog, stop, divisions, budget, rows_on_one_host).run();
 }
 
 FastPlan descend(const Problem& problem, const PlanEvaluator& evaluator,

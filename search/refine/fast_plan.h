@@ -26,10 +26,11 @@ struct FastPlan {
 /// time, and ends early only when `stop` says so or after `budget` plans (but for a few of its
 /// first), with its best plan so far. Nothing when memory is too tight for placing by load.
 /// `divisions`: one a table, which the catalog has to have; or empty, and all go by columns.
+/// `rows_on_one_host`: see LoadPlacer.
 std::optional<FastPlan> fast_plan(const Problem& problem, const PlanEvaluator& evaluator,
                                   const ShapeCatalog& catalog, const StopCheck& stop,
                                   std::span<const Division> divisions = {},
-                                  std::int64_t budget = kNoBudget);
+                                  std::int64_t budget = kNoBudget, bool rows_on_one_host = false);
 
 /// `start`, a plan within the memory limit, after the descent that ends a fast plan.
 FastPlan descend(const Problem& problem, const PlanEvaluator& evaluator,

@@ -73,10 +73,11 @@ class FastRowPlans final : public DivisionTrials {
     return taken();
   }
 
-  std::optional<FastPlan> run_on_hosts() {
-    all_and_then_more(Division::kHosts);
-    in_replicas(divisions_of(catalog_, those_for(Division::kHosts), Division::kHosts));
-    return taken();
+  std::optional<FastPlan> run_on_hosts() { return run_in(Division::kHosts); }
+
+  std::optional<FastPlan> run_on_one_host_each() {
+    rows_on_one_host_ = true;
+    return run_in(Division::kRows);
   }
 
   [[nodiscard]] bool over() const override { return stop_.stop() || evaluations_ >= budget_; }
@@ -89,6 +90,12 @@ class FastRowPlans final : public DivisionTrials {
   }
 
  private:
+  std::optional<FastPlan> run_in(Division division) {
+    all_and_then_more(division);
+    in_replicas(divisions_of(catalog_, those_for(division), division));
+    return taken();
+  }
+
   std::optional<FastPlan> taken() {
     if (!best_) return std::nullopt;
     best_->plan.evaluations = evaluations_;
@@ -194,8 +201,8 @@ class FastRowPlans final : public DivisionTrials {
 
   /// Whether that is the cheapest plan so far.
   bool attempt(const std::vector<Division>& divisions) {
-    std::optional<FastPlan> found =
-        fast_plan(problem_, evaluator_, catalog_, stop_, divisions, budget_ - evaluations_);
+    std::optional<FastPlan> found = fast_plan(problem_, evaluator_, catalog_, stop_, divisions,
+                                              budget_ - evaluations_, rows_on_one_host_);
     if (!found) return false;
     evaluations_ += found->evaluations;
     // Of equals the one of fewer pieces: a table is not spread without a gain.
@@ -213,6 +220,7 @@ class FastRowPlans final : public DivisionTrials {
   const std::optional<DividedPlan>& first_;
   const std::vector<std::int32_t> costliest_;
   const double balanced_load_;  // where costs add up
+  bool rows_on_one_host_ = false;
   std::int64_t evaluations_ = 0;
   std::optional<DividedPlan> best_;
   std::set<std::vector<Division>> tried_;
@@ -250,6 +258,12 @@ std::optional<FastPlan> fast_host_plan(const Problem& problem, const PlanEvaluat
                                        const ShapeCatalog& catalog, const StopCheck& stop,
                                        std::int64_t budget) {
   return FastRowPlans(problem, evaluator, catalog, stop, budget, {}).run_on_hosts();
+}
+
+std::optional<FastPlan> fast_gathered_plan(const Problem& problem, const PlanEvaluator& evaluator,
+                                           const ShapeCatalog& catalog, const StopCheck& stop,
+                                           std::int64_t budget) {
+  return FastRowPlans(problem, evaluator, catalog, stop, budget, {}).run_on_one_host_each();
 }
 
 std::optional<FastPlan> fast_row_plan(const Problem& problem, const PlanEvaluator& evaluator,

@@ -50,4 +50,12 @@ std::optional<FastPlan> fast_host_plan(const Problem& problem, const PlanEvaluat
                                        const ShapeCatalog& catalog, const StopCheck& stop,
                                        std::int64_t budget);
 
+/// The cheapest of fast plans with each table's halves of rows on one host, or few: all tables, and
+/// the costliest, the two costliest, .., and then the same with the tables worth_replicating().
+/// Less is added up than where halves go to any devices, but each host has to have the room.
+/// Nothing where no plan fits. REQUIRES a catalog with halves of rows and costs that do not add up.
+std::optional<FastPlan> fast_gathered_plan(const Problem& problem, const PlanEvaluator& evaluator,
+                                           const ShapeCatalog& catalog, const StopCheck& stop,
+                                           std::int64_t budget);
+
 }  // namespace neuroshard::search

@@ -31,6 +31,9 @@ class PieceTrials {
   void set_cap(double cap) { cap_ = cap; }
   [[nodiscard]] double cap() const { return cap_; }
 
+  /// From now on, see LoadPlacer.
+  void keep_rows_on_one_host(bool keep) { placer_.keep_rows_on_one_host(keep); }
+
   /// Places and costs; keeps the plan when it is cheaper than all before. False when it does not
   /// fit.
   bool place(const Pieces& pieces);

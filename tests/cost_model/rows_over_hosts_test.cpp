@@ -154,6 +154,48 @@ struct HalvesAnywhere {
   const ShapeCatalog catalog;
 };
 
+constexpr search::LoadPlacer::Dims kByLoad{.ms_per_dim = 1e-4, .cap = 1e9};
+
+/// Of each table some halves, of halves or not.
+std::vector<search::EntryId> some_halves(const ShapeCatalog& catalog, Rng& rng) {
+  std::vector<search::EntryId> pieces;
+  std::vector<search::EntryId> left;
+  for (std::int32_t table = 0; table < catalog.tables(); ++table) {
+    left.push_back(catalog.whole(table));
+  }
+  while (!left.empty()) {
+    const search::EntryId id = left.back();
+    left.pop_back();
+    const search::CatalogEntry& entry = catalog.entry(id);
+    if (entry.upper == search::kNoEntry || rng.below(3) == 0) {
+      pieces.push_back(id);
+    } else {
+      left.push_back(entry.upper);
+      left.push_back(entry.lower);
+    }
+  }
+  return pieces;
+}
+
+/// The pieces of a table whose rows hosts add up.
+struct TableRows {
+  std::size_t pieces = 0;
+  std::set<std::int32_t> hosts{};
+};
+
+std::vector<TableRows> rows_of_tables(const search::Assignment& assignment,
+                                      const ShapeCatalog& catalog) {
+  std::vector<TableRows> tables(static_cast<std::size_t>(catalog.tables()));
+  for (const search::Placed& piece : assignment) {
+    const search::CatalogEntry& entry = catalog.entry(piece.entry);
+    if (entry.exchanged.host_dims == 0) continue;
+    TableRows& rows = tables[static_cast<std::size_t>(entry.table)];
+    ++rows.pieces;
+    rows.hosts.insert(piece.device / kOfHost);
+  }
+  return tables;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(devices_send_their_part_of_what_their_hosts_have) {
@@ -256,27 +298,34 @@ BOOST_AUTO_TEST_CASE(what_is_placed_by_load_costs_what_its_plan_does) {
   const CostModels models = load_shipped_models("h100_sim").value().models;
   for (int round = 0; round < 20; ++round) {
     const HalvesAnywhere task(models, rng);
-    const ShapeCatalog& catalog = task.catalog;
-    std::vector<search::EntryId> pieces;
-    std::vector<search::EntryId> left;
-    for (std::int32_t table = 0; table < catalog.tables(); ++table) {
-      left.push_back(catalog.whole(table));
-    }
-    while (!left.empty()) {
-      const search::EntryId id = left.back();
-      left.pop_back();
-      const search::CatalogEntry& entry = catalog.entry(id);
-      if (entry.upper == search::kNoEntry || rng.below(3) == 0) {
-        pieces.push_back(id);
-      } else {
-        left.push_back(entry.upper);
-        left.push_back(entry.lower);
-      }
-    }
-    search::LoadPlacer placer(task.problem, *task.evaluator, catalog);
-    BOOST_TEST_REQUIRE(placer.place(pieces, {.ms_per_dim = 1e-4, .cap = 1e9}));
+    search::LoadPlacer placer(task.problem, *task.evaluator, task.catalog);
+    placer.keep_rows_on_one_host(round % 2 == 1);
+    BOOST_TEST_REQUIRE(placer.place(some_halves(task.catalog, rng), kByLoad));
     task.expect_as_plan(placer);
   }
+}
+
+BOOST_AUTO_TEST_CASE(rows_are_kept_on_as_many_hosts_as_they_need_where_that_is_asked_for) {
+  Rng rng(35);
+  const CostModels models = load_shipped_models("h100_sim").value().models;
+  std::size_t needed = 0;
+  std::size_t apart = 0;
+  for (int round = 0; round < 20; ++round) {
+    const HalvesAnywhere task(models, rng);
+    const std::vector<search::EntryId> pieces = some_halves(task.catalog, rng);
+    search::LoadPlacer placer(task.problem, *task.evaluator, task.catalog);
+    BOOST_TEST_REQUIRE(placer.place(pieces, kByLoad));
+    for (const TableRows& rows : rows_of_tables(placer.assignment(), task.catalog)) {
+      apart += rows.hosts.size();
+    }
+    placer.keep_rows_on_one_host(true);
+    BOOST_TEST_REQUIRE(placer.place(pieces, kByLoad));
+    for (const TableRows& rows : rows_of_tables(placer.assignment(), task.catalog)) {
+      BOOST_TEST(rows.hosts.size() == (rows.pieces + kOfHost - 1) / kOfHost);
+      needed += rows.hosts.size();
+    }
+  }
+  BOOST_TEST(apart > 3 * needed / 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
